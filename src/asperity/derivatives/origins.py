@@ -1,4 +1,4 @@
-"""What origins of free bodies' joints move and speed up by, beside their centres of mass.
+"""Derivatives of the places and velocities of free bodies' joints, beside their centres of mass.
 
 With u = δt w̄ the travel of a body's rotation, w the angular velocity at the end in its own axes, c
 its centre of mass in them, and R and R′ the orientations before and after the step,
@@ -82,7 +82,7 @@ def _change(work: Table, along: bool, k: int, first: int) -> Vector:
 
 @compiled
 def add_origins(plant: Table, work: Table, step: float, along: bool, count: int) -> None:
-    """Add it to so many columns of ``result``, which has all else."""
+    """Add to so many columns of ``result`` what the turning of centres of mass contributes."""
     result = work.result
     nv = work.start.qvel.size
     nothing = (0.0, 0.0, 0.0)

@@ -226,10 +226,10 @@ def gyroscopic_force(plant: Table, state: Table, tree: int, spin: Vector) -> Vec
 
 @compiled
 def centripetal(plant: Table, state: Table, tree: int, qvel: np.ndarray) -> Vector:
-    """The acceleration ω × (ω × c) of a free body's centre of mass as its joint's frame turns.
+    """The acceleration ω × (ω × c) of a free body's centre of mass about its joint's origin.
 
-    Solver velocities have the centre's own, to which no such force belongs. MuJoCo's bias forces
-    have it, of the joint's.
+    MuJoCo's bias forces contain it, because its velocities are those of the origin. Solver
+    velocities are those of the centre of mass, which has no such force.
     """
     first = plant.trees.start[tree] + 3
     spin = (0.0, 0.0, 0.0)
@@ -244,7 +244,7 @@ def centripetal(plant: Table, state: Table, tree: int, qvel: np.ndarray) -> Vect
 def force_to_centres(
     plant: Table, state: Table, qvel: np.ndarray, force: np.ndarray, out: np.ndarray
 ) -> None:
-    """`force_to_solver` of forces with MuJoCo's bias at these velocities."""
+    """`force_to_solver`, of forces that contain MuJoCo's bias forces at these velocities."""
     force_to_solver(plant, state.cdof, force, out)
     trees = plant.trees
     for tree in range(plant.ntree):

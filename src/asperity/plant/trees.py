@@ -6,10 +6,9 @@ For a spatial tree (one free body) with dofs (linear 3, rotational 3) and MuJoCo
     ω = Σ a_i w_i,   v_com = v + Σ l_i w_i        and back, because the a_i are orthonormal,
     w_i = a_i·ω,     v = v_com − Σ l_i w_i.
 
-A step keeps the w_i and v_com as the body turns from R to R′, so that with its centre of mass c in
-its own frame the origin of that has the velocity v + (R − R′)(w × c) afterwards, and if c moves by
-δt v_com it has moved by δt (v + R (w × c)) + (R − R′) c. Velocities and forces of one configuration
-are those of another in the same way: `turn_along`.
+A step keeps w and v_com while the body turns from R to R′. The joint's origin has the velocity
+v + (R − R′)(w × c) afterwards, with the centre of mass c in the joint's frame. It has moved by
+δt (v + R (w × c)) + (R − R′) c, because the centre of mass has moved by δt v_com.
 """
 
 from __future__ import annotations
@@ -130,7 +129,7 @@ def force_from_solver(plant: Table, cdof: np.ndarray, force: np.ndarray, out: np
 
 @inlined
 def is_centred(plant: Table, tree: int) -> bool:
-    """Whether a tree is no free body with its centre of mass beside its joint's origin."""
+    """Whether a free body's joint has its origin at the centre of mass; True of other trees."""
     c = plant.trees.centre[tree]
     return bool(c[0] == 0.0 and c[1] == 0.0 and c[2] == 0.0)
 
@@ -145,9 +144,9 @@ def base_position(plant: Table, tree: int) -> int:
 def turn_origins(
     plant: Table, first: int, last: int, before: np.ndarray, after: np.ndarray, qvel: np.ndarray
 ) -> None:
-    """Let velocities of the trees ``first .. last`` in one configuration be those in another.
+    """Change ``qvel`` of the trees ``first .. last`` from one configuration to another.
 
-    Those of centres of mass, and in their own axes, stay.
+    Velocities of centres of mass stay, and so do angular velocities in bodies' own axes.
     """
     trees = plant.trees
     for tree in range(first, last):
@@ -163,7 +162,7 @@ def turn_origins(
 
 @compiled
 def turn_by_themselves(plant: Table, qpos: np.ndarray, step: float, qvel: np.ndarray) -> None:
-    """Let velocities be those after a step in which free bodies turn with them from ``qpos``."""
+    """`turn_origins` from ``qpos`` to where free bodies have turned after a step."""
     trees = plant.trees
     for tree in range(plant.ntree):
         if is_centred(plant, tree):

@@ -83,8 +83,8 @@ def integrate_positions(
 ) -> None:
     """Move by a mean velocity; the target's snapshot becomes invalid.
 
-    That velocity and the target's ``qvel`` are in the source's configuration, and afterwards the
-    latter is in its own (`asperity.plant.trees`).
+    That velocity and the target's ``qvel`` belong to the source's configuration. Afterwards
+    ``qvel`` belongs to the target's (`asperity.plant.trees`).
     """
     copy_numbers(source.qpos, target.qpos)
     move_positions(plant, target.qpos, qvel, step)
