@@ -221,6 +221,16 @@ class Engine(HoldsAddresses):
         if self.soft is not None:
             self.soft.set_memory(memory["soft"])
 
+    def history(self) -> tuple[Any, ...]:
+        """What reading inputs that jump changes: what they were, and whether motion has a past."""
+        time, jumps = self.table.time, self.inputs.jumps
+        return time.has_history, time.smooth_steps, jumps.told, jumps.change
+
+    def set_history(self, history: tuple[Any, ...]) -> None:
+        """Put back what `history` has returned."""
+        time, jumps = self.table.time, self.inputs.jumps
+        time.has_history, time.smooth_steps, jumps.told, jumps.change = history
+
     def _tables(self) -> dict[str, Table]:
         """The engine's tables by name."""
         return {name: getattr(self.table, name) for name in MIDAS.fields}

@@ -73,6 +73,7 @@ class MidasMethod(Method):
         self._alone = False
         # The engine's state before a step that is done in parts.
         self._kept: dict[str, Any] | None = None
+        self._before_inputs: tuple[float, tuple[Any, ...]] = (np.nan, ())
         # Equality constraints that the user knows to have yielded.
         self._yielded: set[int] = set()
         # What overlaps by design may pass through each other, in all states to come.
@@ -221,6 +222,8 @@ class MidasMethod(Method):
             self._check(world, first=False)
         # A state that was edited since is not the one that was kept.
         self.engine.table.time.kept = int(self._kept is not None)
+        if self._kept is None:
+            self._before_inputs = world.current.table.time, self.engine.history()
         self.engine.read_inputs(world.current.table.act)
         alone = self._alone or self.engine.inputs.turning
         self.most_steps = 1 if alone else Method.most_steps
@@ -233,6 +236,10 @@ class MidasMethod(Method):
             # world's state would not do: links of the engine are not quite rigid.
             if self.engine.table.time.kept == 1:
                 self.engine.set_memory(self._kept)
+                time, history = self._before_inputs
+                if time == world.current.table.time:
+                    # Inputs with which there is no step have not jumped.
+                    self.engine.set_history(history)
             self._kept = None
         if self.verify:
             verify_no_intersections(self.engine)
