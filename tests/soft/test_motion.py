@@ -106,6 +106,21 @@ def test_edges_of_what_is_pinned_are_published(link: str) -> None:
     np.testing.assert_allclose(sim.data.flexedge_velocity, data.flexedge_velocity, atol=1e-12)
 
 
+def test_an_edge_without_length_has_mujoco_s_direction() -> None:
+    model = mujoco.MjModel.from_xml_string(_PINNED.format(link=""))
+    one, other = model.flex_edge[-1]
+    sim, data = asp.Simulator(model, integrator=asp.Icf(time_step=2e-3)), mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    apart = data.flexvert_xpos[one] - data.flexvert_xpos[other]
+    joints = model.body_jntadr[model.flex_vertbodyid[other]] + np.arange(3)
+    sim.data.qpos[joints] = np.linalg.solve(data.xaxis[joints].T, apart)
+    data.qpos[:] = sim.data.qpos
+    mujoco.mj_forward(model, data)
+    assert data.flexedge_length[-1] < 1e-15
+    sim.advance_to(0.0)
+    np.testing.assert_allclose(sim.data.flexedge_J, data.flexedge_J, atol=1e-12)
+
+
 @pytest.mark.parametrize("integrator", PUBLISHED, ids=("icf", "cenic", "midas"))
 def test_edges_are_published(integrator: asp.Integrator) -> None:
     """Lengths, Jacobians and rates of edges are MuJoCo's for the vertices."""

@@ -2,8 +2,8 @@
 
 BDF2 takes a force for that of a smooth function at the end of the step. Where it jumps by Δf
 instead, momentum would lack ½ h Δf ever after, as would that of a body that a weld lets go. So
-motion begins anew there, with a past as at the start (`asperity.midas.time.second_order`). What
-changes from step to step in a smooth way is none: its second differences are small.
+motion begins anew there, with a past as at the start (`asperity.midas.time.second_order`). A smooth
+change is no jump: its second differences are small.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 # Second difference, over the larger of both first ones: 1 where a constant begins to change.
 _BEND = 0.5
-# Change of a force, relative to it, that is none: that of a sine of 31 steps at its crest.
+# Change of a force, relative to it, that is no jump: a sine of 31 steps changes so at its crest.
 _NEGLIGIBLE = 0.02
 
 

@@ -73,6 +73,7 @@ class MidasMethod(Method):
         self._alone = False
         # The engine's state before a step that is done in parts.
         self._kept: dict[str, Any] | None = None
+        # Time at which inputs were read last, and what `Engine.history` was before.
         self._before_inputs: tuple[float, tuple[Any, ...]] = (np.nan, ())
         # Equality constraints that the user knows to have yielded.
         self._yielded: set[int] = set()

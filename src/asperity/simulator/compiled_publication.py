@@ -82,6 +82,9 @@ _FUNCTIONS = {
 # What MuJoCo marks as computed once per forward pass must be computed again.
 _FLAGS = ("flg_energypos", "flg_energyvel", "flg_subtreevel", "flg_rnepost")
 
+# Length [m] of an edge without a direction, for which MuJoCo takes that of the first axis.
+_NO_LENGTH = 1e-15
+
 PUBLICATION = Layout(
     "publication",
     **dict.fromkeys(_FUNCTIONS, "i8"),
@@ -225,6 +228,9 @@ def _find_edge_jacobians(publication: Table, plant: Table, state: Table) -> None
         for a in range(3):
             along[a] = load_double(other + 8 * a) - load_double(one + 8 * a)
         length = np.sqrt(along[0] * along[0] + along[1] * along[1] + along[2] * along[2])
+        if length < _NO_LENGTH:
+            along[0], along[1], along[2] = 1.0, 0.0, 0.0
+            length = 1.0
         first = publication.edge_first[edge]
         for k in range(first, first + publication.edge_count[edge]):
             axis = state.mj_cdof[publication.edge_dof[k]]

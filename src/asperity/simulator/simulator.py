@@ -315,7 +315,7 @@ class Simulator(FixedAttributes, Shown):
 
         The potential energy is that of gravity, joint springs and compressed contacts. A fast body
         that a long fixed step has carried deep into another counts as if it had been pressed there,
-        and what stops it as stiff as it is in that step.
+        with the stiffness that stops it in that step.
         """
         data = self.data
         mujoco.mj_energyPos(self.model, data)

@@ -11,9 +11,9 @@ penalties held, until no gap is left. Penalties are ten thousand times the inert
 feels, so that each of these rounds reduces gaps by that factor, unless something stiffer holds
 against it; then penalties grow.
 
-Gaps close with a time constant. What a step leaves of a tie's moves the second point, and turns
-with its link: a gap at rest in the world would hold both links against turning, and forces on
-points that are apart would exert a torque.
+Gaps close with a time constant. The part of a tie's gap that a step leaves is added to the second
+point, in the coordinates of its link. A gap that is fixed in the world would hold both links
+against turning, because forces on points that are apart exert a torque.
 
 What holds against it may never give way, as a floor that a welded body is pulled through. Such
 constraints *yield*: their multipliers are bounded, |λ + ρ φ| ≤ F, beyond which the energy is linear

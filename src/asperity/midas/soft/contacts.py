@@ -426,7 +426,7 @@ def follow_contacts(engine: Table, soft: Table) -> bool:
         move = _move_along(soft, i) / (distance * activation)
         trial = min(max(ratio + move, 0.1 * ratio), 1.0)
         after = ratio + move / share
-        # Of what it has met without knowing of it, the direction says no force.
+        # The direction says nothing of the force of a contact that it did not know.
         soft.final[i] = (
             _first_ratio(engine, soft, i, 1.0 - after)
             if ratio >= 1.0 and final == 1.0

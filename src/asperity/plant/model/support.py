@@ -112,8 +112,8 @@ def check_supported(
     if asks_mujoco and (names := _mocap_geoms(model)):
         notes.append(
             "Mocap bodies jump from pose to pose, as in MuJoCo: they carry nothing by friction, "
-            "and but for Sap push at 1/dissipation at most. For both, weld a body with their geoms "
-            f"to them, or use Midas: {listed(names)}."
+            "and push at 1/dissipation at most (Sap: at any speed). If they are to carry and push, "
+            f"weld a body with their geoms to them, or use Midas: {listed(names)}."
         )
     if not every_friction and (names := _named_friction(model)):
         notes.append(
