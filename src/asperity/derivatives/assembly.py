@@ -7,7 +7,8 @@ The angles of a rod's edges change by what they turn without a velocity besides
 (`asperity.derivatives.balance.flow`).
 
 Velocities of robots that turn far change by what balances them, too
-(`asperity.derivatives.balance.balanced_ends`).
+(`asperity.derivatives.balance.balanced_ends`), and origins of joints beside a centre of mass by how
+they turn about it (`asperity.derivatives.origins`).
 
 In tangent spaces the end's position changes by J_r(δq) d(δq) + exp(−δq) dq, where a quaternion
 describes it; everything else adds up.
@@ -24,6 +25,7 @@ from asperity.derivatives.balance.dense_solve import (
     solve_transposed,
 )
 from asperity.derivatives.balance.flow import add_flow, pull_back_flow
+from asperity.derivatives.origins import add_origins, pull_back_origins
 from asperity.derivatives.stages import stage
 from asperity.integrators.world_layout import OK
 from asperity.soft.twists import turning_slopes
@@ -210,6 +212,7 @@ def assemble_step(world: Table, work: Table, step: float, number: int) -> int:
     add_flow(elastic, work, count)
     if work.ends.acts == 1:
         _balance(world.plant, work, along, count)
+    add_origins(world.plant, work, step, along, count)
     return OK
 
 
@@ -229,6 +232,7 @@ def pull_back_step(world: Table, work: Table, step: float, count: int) -> int:
     fill_turns(work, step)
     pulled[:count] = 0.0
     elastic = world.plant.elastic
+    pull_back_origins(world.plant, work, step, count)
     if work.ends.acts == 1:
         _pull_back_balance(world.plant, work, count)
     pull_back_flow(elastic, work)

@@ -43,8 +43,8 @@ def fill_columns(world: Table, work: Table, step: float, number: int, with_param
                 for i in range(work.columns.shape[1]):
                     work.columns[j, i] = 0.0
         code = call_stage(parameters.add_parameters, world, work, step, first)
+    work.ends.parameters = first if with_parameters else abs(number)
     if code == OK and work.ends.acts == 1:
-        work.ends.parameters = first if with_parameters else abs(number)
         code = call_stage(work.ends.differentiate, world, work, step, 0)
     return int(code)
 

@@ -19,6 +19,7 @@ from asperity.derivatives.stages import call_stage, differentiate, fill_columns
 from asperity.integrators.methods.motion import move_positions
 from asperity.integrators.results import keep_results
 from asperity.integrators.world_layout import OK, WORLD
+from asperity.plant.trees import move_origins, turn_by_themselves, turn_origins
 from asperity.soft.twists import turn_edges
 
 __all__ = [
@@ -74,6 +75,8 @@ def _end(world: Table, work: Table, step: float, row: np.ndarray) -> None:
         row[nq + i] = work.ends.velocity[i] if work.ends.acts == 1 else velocity
         work.mean[i] = step * (work.share * velocity + (1.0 - work.share) * start.qvel[i])
     move_positions(plant, row, work.mean, 1.0)
+    move_origins(plant, 0, plant.ntree, start.qpos, work.mean, 1.0, row)
+    turn_origins(plant, 0, plant.ntree, start.qpos, row, row[nq:])
     turn_edges(plant.elastic, world.current, row)
     for i in range(nq):
         work.end[i] = row[i]
@@ -180,7 +183,9 @@ def deliver_step(world_address: int, work_address: int, step: float, row: np.nda
     code = call_stage(work.find_root, world, work, step, 0)
     if code == OK:
         # The law has been evaluated at the root last.
-        keep_results(world, state, state.qvel, work.velocity, step)
+        velocity = work.velocity.copy()
+        turn_by_themselves(world.plant, state.qpos, step, velocity)
+        keep_results(world, state, state.qvel, velocity, step)
         code = call_p_status(world.deliver, world)
         world.delivered.origin = SOLVED
     _close(world, work)

@@ -37,14 +37,16 @@ from asperity.plant.plant_layouts import (
     WOKEN,
 )
 from asperity.plant.resting_layout import RESTING, RESTING_POSITIONS
-from asperity.plant.rotations import between
-from asperity.plant.trees import force_to_solver, velocity_to_solver
+from asperity.plant.rotations import Vector, between, cross, plus, vector_at
+from asperity.plant.trees import force_to_solver, is_centred, velocity_to_solver
 
 __all__ = [
+    "centripetal",
     "change_distances",
     "evaluate",
     "evaluate_motion",
     "evaluate_smooth",
+    "force_to_centres",
     "gyroscopic_force",
     "read_constraints",
 ]
@@ -211,39 +213,48 @@ def _add_applied(plant: Table, state: Table, out: np.ndarray) -> None:
 
 
 @compiled
-def gyroscopic_force(
-    plant: Table, state: Table, tree: int, spin: tuple[float, float, float]
-) -> tuple[float, float, float, float, float, float]:
-    """Torque −ω × (I ω) and force of a free body at an angular velocity ω, in solver velocities.
-
-    A step maps velocities at the centre of mass back to the joint's with the lever arm c of its
-    beginning; that arm turns, hence the force −m ω × (ω × c).
-    """
+def gyroscopic_force(plant: Table, state: Table, tree: int, spin: Vector) -> Vector:
+    """Torque −ω × (I ω) of a free body at an angular velocity ω."""
     x, y, z = spin
     mass = state.mass
-    cdof = state.cdof
     block = plant.trees.block_start[tree]
-    first = plant.trees.start[tree] + 3
     hx = mass[block] * x + mass[block + 1] * y + mass[block + 2] * z
     hy = mass[block + 6] * x + mass[block + 7] * y + mass[block + 8] * z
     hz = mass[block + 12] * x + mass[block + 13] * y + mass[block + 14] * z
-    u = 0.0
-    v = 0.0
-    w = 0.0
+    return hy * z - hz * y, hz * x - hx * z, hx * y - hy * x
+
+
+@compiled
+def centripetal(plant: Table, state: Table, tree: int, qvel: np.ndarray) -> Vector:
+    """The acceleration ω × (ω × c) of a free body's centre of mass about its joint's origin.
+
+    MuJoCo's bias forces contain it, because its velocities are those of the origin. Solver
+    velocities are those of the centre of mass, which has no such force.
+    """
+    first = plant.trees.start[tree] + 3
+    spin = (0.0, 0.0, 0.0)
+    speed = (0.0, 0.0, 0.0)
     for dof in range(first, first + 3):
-        rate = cdof[dof, 0] * x + cdof[dof, 1] * y + cdof[dof, 2] * z
-        u += cdof[dof, 3] * rate
-        v += cdof[dof, 4] * rate
-        w += cdof[dof, 5] * rate
-    m = mass[block + 21]
-    return (
-        hy * z - hz * y,
-        hz * x - hx * z,
-        hx * y - hy * x,
-        m * (z * v - y * w),
-        m * (x * w - z * u),
-        m * (y * u - x * v),
-    )
+        spin = plus(spin, vector_at(state.cdof[dof], 0), qvel[dof])
+        speed = plus(speed, vector_at(state.cdof[dof], 3), qvel[dof])
+    return cross(spin, speed)
+
+
+@compiled
+def force_to_centres(
+    plant: Table, state: Table, qvel: np.ndarray, force: np.ndarray, out: np.ndarray
+) -> None:
+    """`force_to_solver`, of forces that contain MuJoCo's bias forces at these velocities."""
+    force_to_solver(plant, state.cdof, force, out)
+    trees = plant.trees
+    for tree in range(plant.ntree):
+        if is_centred(plant, tree):
+            continue
+        s = trees.start[tree]
+        mass = state.mass[trees.block_start[tree] + 21]
+        turning = centripetal(plant, state, tree, qvel)
+        for a in range(3):
+            out[s + 3 + a] += mass * turning[a]
 
 
 @compiled
@@ -260,7 +271,7 @@ def _free_body_forces(plant: Table, state: Table) -> None:
         m = state.mass[plant.trees.block_start[tree] + 21]
         for a in range(3):
             force[s + a] += gyroscopic[a]
-            force[s + 3 + a] += m * plant.gravity[a] + gyroscopic[3 + a]
+            force[s + 3 + a] += m * plant.gravity[a]
 
 
 @compiled
@@ -294,7 +305,7 @@ def _forces(plant: Table, state: Table) -> None:
             if dof >= 0:
                 torque = state.soft.torque[twist]
                 force[dof] += torque if side == 1 else -torque
-    force_to_solver(plant, state.cdof, force, state.force)
+    force_to_centres(plant, state, qvel, force, state.force)
 
 
 @entry_point(types.int64(PLANT.type, STATE.type))

@@ -14,10 +14,12 @@ __all__ = [
     "dot",
     "plus",
     "quaternion_at",
+    "rotation",
     "times",
     "turned",
     "turned_back",
     "unit_quaternion",
+    "unit_vector",
     "vector_at",
 ]
 
@@ -29,6 +31,12 @@ Quaternion = tuple[float, float, float, float]
 def vector_at(values: np.ndarray, start: int) -> Vector:
     """Three numbers of an array."""
     return values[start], values[start + 1], values[start + 2]
+
+
+@inlined
+def unit_vector(k: int) -> Vector:
+    """Axis k, or nothing if there is no such axis."""
+    return 1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0
 
 
 @inlined
@@ -80,6 +88,15 @@ def times(p: Quaternion, q: Quaternion) -> Quaternion:
         p[0] * q[2] - p[1] * q[3] + p[2] * q[0] + p[3] * q[1],
         p[0] * q[3] + p[1] * q[2] - p[2] * q[1] + p[3] * q[0],
     )
+
+
+@inlined
+def rotation(spin: Vector, time: float) -> Quaternion:
+    """What an angular velocity turns by in a time."""
+    rate = np.sqrt(spin[0] * spin[0] + spin[1] * spin[1] + spin[2] * spin[2])
+    half = 0.5 * rate * time
+    share = np.sin(half) / rate if rate > 0.0 else 0.0
+    return np.cos(half), share * spin[0], share * spin[1], share * spin[2]
 
 
 @inlined

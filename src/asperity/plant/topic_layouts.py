@@ -41,6 +41,7 @@ TOPICS = {
         floats="i8[:]",  # those of them whose one root has a free joint without armature
         body="i8[:]",
         bodies="i8[:]",
+        centre="f8[:, 3]",  # of mass of a free body, in its joint's frame; 0 of other trees
         block_start="i8[:]",
     ),
     "bodies": Layout(

@@ -10,14 +10,15 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from asperity.compiled import Table, compiled, inlined
+from asperity.compiled import Table, compiled
 from asperity.plant.model.armature import armature_of_tendons
 from asperity.plant.model.joints import JOINT_DOFS, integers, is_disabled
 from asperity.plant.model.kinematic_trees import tendon_trees
 from asperity.plant.model.model_view import ELASTIC_TABLE, bare, remembered
 from asperity.plant.tree_motion import MOMENT, motion_of_trees
+from asperity.plant.trees import base_position
 
-__all__ = ["base_position", "energy_of_trees", "set_energies", "work_of_gravity"]
+__all__ = ["energy_of_trees", "set_energies", "work_of_gravity"]
 
 _WRAP = mujoco.mjtWrap
 
@@ -78,12 +79,6 @@ def set_energies(table: Table, model: mujoco.MjModel) -> None:
     table.springs.qpos = integers(np.array([at for at, _ in terms], np.int64))
     table.springs.coefficient = np.array([share for _, share in terms], np.float64)
     table.springs.numbers = np.array(springs, np.float64).reshape(len(springs), 5)
-
-
-@inlined
-def base_position(plant: Table, tree: int) -> int:
-    """Where a floating tree's position is in ``qpos``."""
-    return plant.joints.qpos[plant.bodies.joint[plant.trees.body[tree]]]
 
 
 @compiled

@@ -59,6 +59,31 @@ def set_motions(table: Table, model: mujoco.MjModel) -> None:
     table.joints.pos = np.array(model.jnt_pos, np.float64)
     table.joints.axis = np.array(model.jnt_axis, np.float64)
     table.joints.reference_qpos = np.array(model.qpos0, np.float64)
+    table.trees.centre = _centres(table)
+
+
+def _centres(table: Table) -> np.ndarray:
+    """Centres of mass of free bodies in the frames of their joints, shape (trees, 3) [m]."""
+    bodies, trees = table.bodies, table.trees
+    centres = np.zeros((table.ntree, 3))
+    for tree in np.flatnonzero(trees.spatial).tolist():
+        root, count = int(trees.body[tree]), int(trees.bodies[tree])
+        if count == 1:
+            centres[tree] = bodies.ipos[root]
+            continue
+        # Others hang on the one without a joint.
+        places = {root: (np.zeros(3), (1.0, 0.0, 0.0, 0.0))}
+        moment, mass = np.zeros(3), 0.0
+        for body in range(root, root + count):
+            if body != root:
+                at, quat = places[int(bodies.parent[body])]
+                own = tuple(bodies.quat[body].tolist())
+                places[body] = (at + turned(quat, bodies.pos[body]), times(quat, own))
+            at, quat = places[body]
+            moment += bodies.mass[body] * (at + turned(quat, bodies.ipos[body]))
+            mass += float(bodies.mass[body])
+        centres[tree] = moment / mass
+    return centres
 
 
 @inlined

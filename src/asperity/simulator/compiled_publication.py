@@ -37,7 +37,7 @@ from asperity.integrators.world_layout import (
 from asperity.plant import native
 from asperity.plant.plant_layouts import PLANT
 from asperity.plant.resting_layout import RESTING
-from asperity.plant.trees import velocity_from_solver
+from asperity.plant.trees import turn_by_themselves, velocity_from_solver
 from asperity.simulator.constraint_forces import (
     PYRAMIDAL,
     add_contacts,
@@ -203,6 +203,7 @@ def _forces_of(world: Table, step: float) -> int:
     # Forces of the last iterate are better than none.
     if code in (OK, NOT_CONVERGED):
         velocity_from_solver(world.plant, state.cdof, world.problem.iterate.velocity, world.scratch)
+        turn_by_themselves(world.plant, state.qpos, step, world.scratch)
         keep_results(world, state, state.qvel, world.scratch, step)
         code = call_p_status(world.deliver, world)
     elif code in NOT_EVALUATED:

@@ -48,8 +48,8 @@ from asperity.plant.rotations import (
     unit_quaternion,
     vector_at,
 )
-from asperity.plant.tree_energy import base_position
 from asperity.plant.tree_motion import INERTIA, MOMENTUM, SPIN
+from asperity.plant.trees import base_position
 
 __all__ = ["fill_end_slopes"]
 

@@ -62,7 +62,8 @@ def add_middle_forces(world: Table, work: Table, state: Table, step: float) -> N
     _fill_mean(work, state)
     for side in range(2):
         # In the end the data keep the velocities of the step's beginning, and all of them.
-        centered_forces(world, state, work.mean if side == 0 else state.qvel, root.gyroscopic)
+        velocity = work.mean if side == 0 else state.qvel
+        centered_forces(plant, state, velocity, root.turning, root.gyroscopic)
         share = step if side == 0 else -step
         for i in range(problem.graph.nv):
             if root.turning[plant.dofs.tree[i]] == 1:
@@ -85,11 +86,11 @@ def add_middle_columns(world: Table, work: Table, state: Table, step: float) -> 
             sign = 1.0 if side == 0 else -1.0
             _fill_mean(work, state)
             work.mean[j] += sign * _SPIN
-            centered_forces(world, state, work.mean, force)
+            centered_forces(plant, state, work.mean, root.turning, force)
             for i in range(nv):
                 if root.turning[plant.dofs.tree[i]] == 0:
                     force[i] = 0.0
             force_from_solver(plant, state.cdof, force, work.generalized)
             for i in range(nv):
                 work.system[i, j] -= sign * step * 0.25 / _SPIN * work.generalized[i]
-    centered_forces(world, state, state.qvel, force)
+    centered_forces(plant, state, state.qvel, root.turning, force)

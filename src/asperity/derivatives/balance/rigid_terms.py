@@ -25,6 +25,8 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.derivatives.balance.middle_velocity import start_share
+from asperity.plant.rotations import cross, plus, turned, unit_quaternion, unit_vector, vector_at
+from asperity.plant.trees import base_position, is_centred
 
 __all__ = [
     "add_cross_force",
@@ -219,6 +221,35 @@ def force_change(
 
 
 @compiled
+def _take_out_centripetal(plant: Table, work: Table, state: Table, tree: int, step: float) -> None:
+    """Take a free body's force m ω × (ω × c) out of its columns.
+
+    It is in the acceleration of the joint's frame that the inverse dynamics has been asked about,
+    and not in that of the centre of mass (`asperity.plant.evaluate.centripetal`).
+    """
+    s = plant.trees.start[tree]
+    mass = state.mass[plant.trees.block_start[tree] + 21]
+    c = vector_at(plant.trees.centre[tree], 0)
+    quat = unit_quaternion(work.start.qpos, base_position(plant, tree) + 3)
+    share = start_share(work.root, tree)
+    spin = vector_at(work.start.qvel, s + 3)
+    spin = plus(plus((0.0, 0.0, 0.0), spin, share), vector_at(work.velocity, s + 3), 1.0 - share)
+    speed = cross(spin, c)
+    for k in range(3):
+        unit = unit_vector(k)
+        turning = turned(quat, cross(unit, cross(spin, speed)))
+        # In the body's own axes.
+        own = plus(cross(unit, speed), cross(spin, cross(unit, c)), 1.0)
+        faster, moment = turned(quat, own), cross(c, own)
+        for a in range(3):
+            work.columns[s + 3 + k, s + a] -= step * mass * turning[a]
+            work.columns[work.start.qvel.size + s + 3 + k, s + a] -= step * share * mass * faster[a]
+            work.columns[work.start.qvel.size + s + 3 + k, s + 3 + a] -= (
+                step * share * mass * moment[a]
+            )
+
+
+@compiled
 def rigid_columns(world: Table, work: Table, step: float) -> None:
     """Fill columns by positions and velocities with what is neither contact nor row."""
     start = work.start
@@ -284,6 +315,9 @@ def rigid_columns(world: Table, work: Table, step: float) -> None:
         while m >= 0:
             by_velocity[m] = scale * dot6(cdof[m], force) - dot6(cdof[m], rigid.axis_momentum[j])
             m = dofs.parent[m]
+    for tree in range(plant.ntree):
+        if not is_centred(plant, tree):
+            _take_out_centripetal(plant, work, state, tree, step)
 
 
 @compiled

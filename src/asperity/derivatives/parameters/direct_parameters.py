@@ -18,6 +18,7 @@ from asperity.derivatives.layout import (
 )
 from asperity.plant.detection.collision import combine_materials
 from asperity.plant.plant_layouts import PLANT
+from asperity.plant.trees import is_centred
 
 __all__ = ["add_direct_column", "is_direct"]
 
@@ -29,10 +30,24 @@ _NUMBERS = 6
 
 
 @compiled
-def is_direct(work: Table, index: int) -> bool:
+def _moves_centres(plant: Table, parameters: Table, index: int) -> bool:
+    """Whether a parameter may move the centre of mass of a free body, or one beside its joint."""
+    for k in range(parameters.inertial_start[index], parameters.inertial_start[index + 1]):
+        tree = plant.bodies.tree[parameters.inertial_body[k]]
+        if tree < 0 or plant.trees.spatial[tree] == 0:
+            continue
+        moment = parameters.inertial_change[k, 6:9]
+        if plant.trees.bodies[tree] > 1 or np.any(moment != 0.0) or not is_centred(plant, tree):
+            return True
+    return False
+
+
+@compiled
+def is_direct(plant: Table, work: Table, index: int) -> bool:
     """Whether a parameter's column is known without another evaluation, after `state_columns`.
 
-    That of an inertia is not where limits or laws of contacts know masses, too.
+    That of an inertia is not where limits or laws of contacts know masses, too, nor where forces
+    are not linear in it.
     """
     parameters = work.parameters
     sets = work.sets
@@ -46,6 +61,7 @@ def is_direct(work: Table, index: int) -> bool:
         and work.is_closed_form == 1
         and sets.rows == 0
         and laws.uses_mass == 0
+        and not _moves_centres(plant, parameters, index)
     )
 
 

@@ -91,7 +91,7 @@ def displaced_balances(at_world: Table, solved: Table, step: float, first_column
     for index in range(sizes.size):
         for side in range(_SIDES):
             codes[index, side] = _OTHER_SETS
-            if addresses[index, 2 * side] == 0 or is_direct(solved, index):
+            if addresses[index, 2 * side] == 0 or is_direct(at_world.plant, solved, index):
                 continue
             codes[index, side] = _balance(
                 WORLD.at(addresses[index, 2 * side]),
@@ -107,7 +107,7 @@ def displaced_balances(at_world: Table, solved: Table, step: float, first_column
     base = solved.sides[0]
     for index in range(sizes.size):
         column = solved.columns[first_column + index]
-        if is_direct(solved, index):
+        if is_direct(at_world.plant, solved, index):
             add_direct_column(at_world, solved, step, index, column)
             continue
         one_sided = codes[index, 0] != OK or codes[index, 1] != OK

@@ -174,7 +174,7 @@ def _force(plant: Table, state: Table, tree: int, out: np.ndarray) -> None:
     for a in range(3):
         out[start + a] = state.force[start + a] - gyroscopic[a]
         weight = mass * plant.gravity[a]
-        out[start + 3 + a] = state.force[start + 3 + a] - gyroscopic[3 + a] - weight
+        out[start + 3 + a] = state.force[start + 3 + a] - weight
 
 
 @compiled

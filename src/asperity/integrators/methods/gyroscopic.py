@@ -23,9 +23,9 @@ velocity, and otherwise has none. Such steps are counted. Robots' velocities are
 energy that they should have, with forces or without, since their masses change within a step
 (`.tree_balance`).
 
-What does not turn far is left as it is: steps of free bodies in which none does, and, where there
-are robots, each kinematic tree by itself, so that a robot moves in the same way whatever another
-one does elsewhere: islands in which nothing turns far are not solved again.
+What does not turn far is left as it is: free bodies if none of them does, and each robot by itself,
+so that it moves in the same way whatever another one does elsewhere: islands in which nothing turns
+far are not solved again.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from asperity.compiled.calls import call_pp, call_ppip
 from asperity.convex.problem import PROBLEM
 from asperity.integrators.methods.convex_step import minimise, solve_potentials
 from asperity.integrators.world_layout import (
+    ALL_TREES,
     END_VELOCITY,
     FREE_BODIES,
     NO_TREES,
@@ -47,10 +48,10 @@ from asperity.integrators.world_layout import (
     OK,
     WORLD,
 )
-from asperity.plant.evaluate import gyroscopic_force
+from asperity.plant.evaluate import force_to_centres, gyroscopic_force
 from asperity.plant.plant_layouts import STATE
 from asperity.plant.rotations import Vector, dot, vector_at
-from asperity.plant.trees import force_to_solver, velocity_from_solver
+from asperity.plant.trees import velocity_from_solver
 
 __all__ = [
     "centered_forces",
@@ -61,8 +62,8 @@ __all__ = [
 ]
 
 # Angle [rad] by which a body must turn in a step for its gyroscopic forces to be looked at: free
-# bodies alone, in fixed steps and in those of error control, which must agree as they become
-# shorter; and with articulated ones, of which all forces are to be computed anew.
+# bodies, in fixed steps and in those of error control, which must agree as they become shorter; and
+# robots, of which all forces are to be computed anew.
 _LARGE_ANGLE = 0.01
 _LARGE_ANGLE_UNDER_CONTROL = 1e-6
 _LARGE_ANGLE_OF_JOINTS = 0.1
@@ -87,48 +88,44 @@ _LEAST_SHARE = 0.02
 
 
 @compiled
-def _only_free(world: Table) -> bool:
-    """Whether forces of free bodies alone are those of the middle of a step."""
-    return world.plant.only_free_bodies or world.center_gyroscopic == FREE_BODIES
-
-
-@compiled
 def find_turning(world: Table, state: Table, step: float) -> bool:
     """Mark the trees whose forces are those of the middle of a step; False if there are none.
 
-    A body of theirs turns far in it. Of free bodies alone all are marked if one is.
+    A body of theirs turns far in it.
     """
     plant = world.plant
+    trees = plant.trees
     turning = state.work.turning
+    under_control = world.center_gyroscopic == FREE_BODIES
+    fast = ((_LARGE_ANGLE_UNDER_CONTROL if under_control else _LARGE_ANGLE) / step) ** 2
     found = False
     for tree in range(plant.ntree):
         turning[tree] = 0
-    if world.center_gyroscopic == NO_TREES:
-        return False
-    if _only_free(world):
-        least = _LARGE_ANGLE
-        if world.center_gyroscopic == FREE_BODIES:
-            least = _LARGE_ANGLE_UNDER_CONTROL
-        largest = 0.0
-        for tree in range(plant.ntree):
-            if plant.trees.spatial[tree]:
-                s = plant.trees.start[tree]
-                v = state.velocity[s : s + 3]
-                largest = max(largest, v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-        if np.sqrt(largest) * step < least:
-            return False
-        for tree in range(plant.ntree):
-            turning[tree] = 1 if plant.trees.spatial[tree] else 0
-        return True
+        if trees.spatial[tree] and world.center_gyroscopic != NO_TREES:
+            spin = vector_at(state.velocity, trees.start[tree])
+            if dot(spin, spin) >= fast:
+                turning[tree] = 1
+                found = True
+    if world.center_gyroscopic != ALL_TREES or plant.has_articulated_trees == 0:
+        return found
     fast = (_LARGE_ANGLE_OF_JOINTS / step) ** 2
     for body in range(1, plant.nbody):
         tree = plant.bodies.tree[body]
-        if tree < 0:
+        if tree < 0 or trees.spatial[tree]:
             continue
-        v = state.mj_cvel[body]
-        if v[0] * v[0] + v[1] * v[1] + v[2] * v[2] >= fast:
+        spin = vector_at(state.mj_cvel[body], 0)
+        if dot(spin, spin) >= fast:
             turning[tree] = 1
             found = True
+    return found
+
+
+@compiled
+def _robots_turn(plant: Table, turning: np.ndarray) -> bool:
+    """Whether trees with joints are marked, whose forces MuJoCo is asked for."""
+    found = False
+    for tree in range(plant.ntree):
+        found = found or (turning[tree] == 1 and plant.trees.spatial[tree] == 0)
     return found
 
 
@@ -163,15 +160,14 @@ def follow_spins(world: Table, problem: Table) -> int:
         force = gyroscopic_force(plant, state, tree, spin)
         change = 0.0
         size = 0.0
-        for a in range(6):
+        for a in range(3):
             i = s + a
             difference = force[a] - work.spin_force[i]
             work.spin_force[i] = force[a]
             work.gyroscopic[i] += difference
             problem.smooth.rhs[i] += step * difference
             change += difference * difference * state.mass_inverse_diagonal[i]
-        for a in range(3):
-            size += spin[a] * spin[a] * state.mass_diagonal[s + a]
+            size += spin[a] * spin[a] * state.mass_diagonal[i]
         if step * step * change > max((_MATTERS * angle) ** 2 * size, negligible):
             matters = 1
     return matters
@@ -195,7 +191,7 @@ def _begin_following(world: Table, state: Table, step: float) -> None:
     """Mark the bodies whose forces follow the iterates."""
     plant = world.plant
     work = state.work
-    centered_forces(world, state, state.qvel, work.gyroscopic)
+    centered_forces(plant, state, state.qvel, work.turning, work.gyroscopic)
     for tree in range(plant.ntree):
         work.gyroscopic_share[tree] = 0.0
         if work.turning[tree] == 0 or plant.trees.spatial[tree] == 0:
@@ -206,7 +202,7 @@ def _begin_following(world: Table, state: Table, step: float) -> None:
             continue
         work.turning[tree] = _FOLLOWS
         force = gyroscopic_force(plant, state, tree, spin)
-        for a in range(6):
+        for a in range(3):
             work.spin_force[s + a] = force[a]
     world.shared_source = state.address
     world.shared_step = step
@@ -324,22 +320,26 @@ def gyroscopic_forces(plant: Table, state: Table, qvel: np.ndarray, out: np.ndar
     call_ppip(plant.mujoco.newton_euler, plant.model, state.data, 0, bias.ctypes.data)
     for i in range(bias.size):
         bias[i] = -bias[i]
-    force_to_solver(plant, state.cdof, bias, out)
+    force_to_centres(plant, state, qvel, bias, out)
 
 
 @compiled
-def centered_forces(world: Table, state: Table, qvel: np.ndarray, out: np.ndarray) -> None:
-    """`gyroscopic_forces` of the trees whose forces may be those of the middle of a step."""
-    plant = world.plant
-    if not _only_free(world):
+def centered_forces(
+    plant: Table, state: Table, qvel: np.ndarray, turning: np.ndarray, out: np.ndarray
+) -> None:
+    """Torques of free bodies at other velocities, and `gyroscopic_forces` of robots if one turns.
+
+    ``turning`` has the marks of `find_turning`.
+    """
+    if _robots_turn(plant, turning):
         gyroscopic_forces(plant, state, qvel, out)
-        return
     for tree in range(plant.ntree):
         if plant.trees.spatial[tree]:
             s = plant.trees.start[tree]
             force = gyroscopic_force(plant, state, tree, _spin(state, s, qvel))
-            for a in range(6):
+            for a in range(3):
                 out[s + a] = force[a]
+                out[s + 3 + a] = 0.0
 
 
 @compiled
@@ -359,7 +359,8 @@ def _find_forces(world: Table, state: Table, at_rest: bool) -> None:
     mean = world.scratch
     for i in range(mean.size):
         mean[i] = 0.0 if at_rest else 0.5 * (state.qvel[i] + world.guess[i])
-    centered_forces(world, state, mean, state.work.gyroscopic_following)
+    work = state.work
+    centered_forces(world.plant, state, mean, work.turning, work.gyroscopic_following)
 
 
 @compiled
@@ -411,12 +412,13 @@ def solve_turning(world: Table, state: Table, step: float) -> int:
     world.has_centered_forces = 1 if turns else 0
     if not turns:
         return solve_potentials(world, state, step)
+    asks_mujoco = _robots_turn(world.plant, state.work.turning)
     _begin_following(world, state, step)
     code = solve_potentials(world, state, step)
     if code == OK and _any_is_left(world.plant, state):
         code = _find_middle(world, state, step)
         # The state's MjData has its own velocities again, as all that was computed of them.
-        if not _only_free(world):
+        if asks_mujoco:
             _set_velocity(world.plant, state, state.qvel)
     world.problem.entries.follow_forces = 0
     return code

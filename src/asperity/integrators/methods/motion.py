@@ -20,7 +20,7 @@ from asperity.plant.asked_actuators import activation_growth
 from asperity.plant.model.actuation import set_asked_servos
 from asperity.plant.muscles import activation_after
 from asperity.plant.plant_layouts import GLIDING, STATE, VALID
-from asperity.plant.trees import velocity_of_trees
+from asperity.plant.trees import move_origins, turn_origins, velocity_of_trees
 
 __all__ = [
     "FEWEST_TREES",
@@ -81,9 +81,15 @@ def move_positions(plant: Table, qpos: np.ndarray, qvel: np.ndarray, step: float
 def integrate_positions(
     plant: Table, source: Table, target: Table, qvel: np.ndarray, step: float
 ) -> None:
-    """``target.qpos = source.qpos ⊕ step · qvel``; the target's snapshot becomes invalid."""
+    """Move by a mean velocity; the target's snapshot becomes invalid.
+
+    That velocity and the target's ``qvel`` belong to the source's configuration. Afterwards
+    ``qvel`` belongs to the target's (`asperity.plant.trees`).
+    """
     copy_numbers(source.qpos, target.qpos)
     move_positions(plant, target.qpos, qvel, step)
+    move_origins(plant, 0, plant.ntree, source.qpos, qvel, step, target.qpos)
+    turn_origins(plant, 0, plant.ntree, source.qpos, target.qpos, target.qvel)
     target.time = source.time + step
     target.valid = 0
 
@@ -120,6 +126,8 @@ def move_trees(world: Table, first: int, last: int, _unused: int) -> int:
             plant.bodies.number.ctypes.data + 4 * body,
             plant.dofs.body[final] + 1 - body,
         )
+        move_origins(plant, first, end, source.qpos, target.qvel, world.shared_step, target.qpos)
+        turn_origins(plant, first, end, source.qpos, target.qpos, target.qvel)
         first = end
     return OK
 

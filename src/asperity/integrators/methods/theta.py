@@ -17,8 +17,8 @@ the midpoint rule. Stage 1 is explicit for θ = 0; else Newton's method solves i
 for articulated trees (k_2 changes little within a step) and the exact gyroscopic term for free
 bodies, which may spin fast.
 
-Stage 1 works in generalized velocities, as the θ-method is meant: a free body's angular velocity is
-in its own axes, where its inertia is constant and the midpoint rule conserves rotational energy.
+Stage 1 keeps a free body's angular velocity in the body's own axes, where its inertia is constant
+and the midpoint rule conserves rotational energy, and the velocity of its centre of mass.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from asperity.integrators.world_layout import (
 from asperity.plant.evaluate import evaluate_smooth
 from asperity.plant.plant_layouts import STATE
 from asperity.plant.state import State
-from asperity.plant.trees import add_mass, velocity_from_solver, velocity_to_solver
+from asperity.plant.trees import add_mass, turn_along, velocity_from_solver
 
 __all__ = ["LINE_SEARCHES", "ThetaMethod", "theta_method", "theta_solution", "theta_terms"]
 
@@ -75,6 +75,7 @@ THETA = Layout(
     evaluate_smooth="i8",  # compiled entry point
     between=STATE,  # the plant at q^θ and v^θ
     mean="f8[nv]",
+    free="f8[nv]",  # v*, in solver velocities of the step's beginning
 )
 
 _TOLERANCE = 1e-10
@@ -87,14 +88,18 @@ _LARGEST = 1.7976931348623157e308
 
 @compiled
 def _evaluate_between(world: Table, source: Table, velocity: np.ndarray, step: float) -> int:
-    """Evaluate the plant at q^θ and v^θ in the state ``between``, without contacts."""
+    """Evaluate the plant at q^θ and v^θ in the state ``between``, without contacts.
+
+    ``velocity`` is in solver velocities of the source.
+    """
     memory = THETA.at(world.memory)
     between = memory.between
     theta = memory.theta
     theta_vq = memory.theta_vq
+    velocity_from_solver(world.plant, source.cdof, velocity, world.scratch)
     for i in range(memory.mean.size):
-        memory.mean[i] = theta_vq * velocity[i] + (1.0 - theta_vq) * source.qvel[i]
-        between.qvel[i] = theta * velocity[i] + (1.0 - theta) * source.qvel[i]
+        memory.mean[i] = theta_vq * world.scratch[i] + (1.0 - theta_vq) * source.qvel[i]
+        between.qvel[i] = theta * world.scratch[i] + (1.0 - theta) * source.qvel[i]
     integrate_positions(world.plant, source, between, memory.mean, theta * step)
     copy_numbers(source.act, between.act)
     return call_pp_status(memory.evaluate_smooth, world.plant, between)
@@ -160,8 +165,8 @@ def _newton_step(
     after = iterate.product
     before = iterate.gradient
     change = iterate.direction
-    velocity_to_solver(plant, between.cdof, velocity, after)
-    velocity_to_solver(plant, between.cdof, source.qvel, before)
+    turn_along(plant, source.cdof, between.cdof, velocity, after)
+    turn_along(plant, source.cdof, between.cdof, source.velocity, before)
     length = 0.0
     size = 0.0
     for tree in range(plant.ntree):
@@ -190,8 +195,8 @@ def _newton_step(
         for i in range(start, start + n):
             length += between.mass_diagonal[i] * change[i] * change[i]
             size += between.mass_diagonal[i] * (after[i] + change[i]) * (after[i] + change[i])
-    velocity_from_solver(plant, between.cdof, change, before)
-    for i in range(velocity.size):
+    turn_along(plant, between.cdof, source.cdof, change, before)
+    for i in range(plant.nv):
         velocity[i] += before[i]
     return np.sqrt(length), np.sqrt(size)
 
@@ -199,7 +204,7 @@ def _newton_step(
 @compiled
 def _free_motion(world: Table, source: Table, step: float, velocity: np.ndarray) -> int:
     """Solve stage 1 for θ > 0; ``between`` then holds the plant at q^θ."""
-    copy_numbers(source.qvel, velocity)
+    copy_numbers(source.velocity, velocity)
     previous = 0.0
     for iteration in range(_MAX_ITERATIONS):
         code = _evaluate_between(world, source, velocity, step)
@@ -240,7 +245,6 @@ def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
             owner.mass,
             owner.cdof,
             frame.cdof,
-            problem.scratch.patch,
             matrix,
         )
     for tree in range(plant.ntree):
@@ -298,12 +302,12 @@ def theta_terms(world: Table, state: Table, step: float) -> int:
                 slope = plant.dofs.damping[i] + (step * plant.dofs.stiffness[i] if fast else 0.0)
                 rhs[i] += step * (state.force[i] - slope * state.velocity[i])
         return OK
-    code = _free_motion(world, state, step, world.scratch)
+    free = THETA.at(world.memory).free
+    code = _free_motion(world, state, step, free)
     if code != OK:
         return code
     _fill_mass(world, THETA.at(world.memory).between, state, step)
-    velocity_to_solver(plant, state.cdof, world.scratch, problem.iterate.product)
-    _multiply(problem.graph, smooth, problem.iterate.product, rhs)
+    _multiply(problem.graph, smooth, free, rhs)
     return OK
 
 

@@ -49,10 +49,9 @@ from asperity.integrators.world_layout import END_VELOCITY, OK, compiled_method
 from asperity.plant.model.actuation import set_asked_servos
 from asperity.plant.trees import (
     add_mass,
-    force_from_solver,
-    force_to_solver,
+    turn_along,
+    turn_origins,
     velocity_from_solver,
-    velocity_to_solver,
 )
 
 __all__ = ["DampedTrapezoid", "Trapezoid", "trapezoid_method"]
@@ -136,15 +135,13 @@ def _smooth_terms(
         source.mass,
         source.cdof,
         full.cdof,
-        problem.scratch.patch,
         matrix,
     )
     # Forces at the beginning and j_0, changed to the solver velocities of x̂.
     for i in range(rhs.size):
         product[i] = step * source.force[i] + start_impulse[i]
-    force_from_solver(plant, source.cdof, product, world.scratch)
-    force_to_solver(plant, full.cdof, world.scratch, rhs)
-    velocity_to_solver(plant, full.cdof, source.qvel, product)
+    turn_along(plant, source.cdof, full.cdof, product, rhs)
+    turn_along(plant, source.cdof, full.cdof, source.velocity, product)
     for tree in range(plant.ntree):
         s = trees.start[tree]
         n = trees.size[tree]
@@ -177,7 +174,7 @@ def _backward_potentials(world: Table, source: Table, full: Table, step: float) 
     rows = full.rows
     ncontact, nrow = velocities_at(graph, iterate, full, full.velocity)
     prepare_lagged(graph, problem.law, iterate, full.contacts, step, ncontact, step)
-    velocity_to_solver(plant, full.cdof, source.qvel, iterate.product)
+    turn_along(plant, source.cdof, full.cdof, source.velocity, iterate.product)
     row_velocities(graph, rows, 0, nrow, iterate.product, iterate.row_du)
     prepare_rows(problem, rows, step, step, step, DRIFT_SPEED, nrow, True)
 
@@ -322,10 +319,11 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
     if code != OK:
         return code
     velocity_from_solver(plant, full.cdof, iterate.velocity, target.qvel)
-    keep_results(world, full, source.qvel, target.qvel, step)
+    turn_origins(plant, 0, plant.ntree, full.qpos, source.qpos, target.qvel)
     for i in range(world.scratch.size):
         world.scratch[i] = 0.5 * (source.qvel[i] + target.qvel[i])
     integrate_positions(plant, source, target, world.scratch, step)
+    keep_results(world, full, source.qvel, target.qvel, step)
     advance_activations(plant, source, target, step)
     position_difference(plant, full, target, world.result.error)
     # The order of the first-order solution that it is compared with.

@@ -35,8 +35,9 @@ from asperity.plant.rotations import (
     unit_quaternion,
     vector_at,
 )
-from asperity.plant.tree_energy import base_position, work_of_gravity
+from asperity.plant.tree_energy import work_of_gravity
 from asperity.plant.tree_motion import INERTIA, MOMENT, MOMENTUM, SPIN, motion_of_trees
+from asperity.plant.trees import base_position
 
 __all__ = [
     "LEAST_PART",

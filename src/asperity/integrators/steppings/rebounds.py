@@ -378,8 +378,8 @@ def add_rebounds(world: Table, source: Table, target: Table, step: float) -> int
         if not np.isnan(law.rebound[i]):
             _aim(law, i, law.rebound[i], law.normal_gain[i])
     if _solve_again(world, source) == OK:
-        integrate_positions(world.plant, source, target, world.scratch, step)
         _limit_energy(world, source, without, step)
         velocity_from_solver(world.plant, source.cdof, found, target.qvel)
+        integrate_positions(world.plant, source, target, world.scratch, step)
         keep_results(world, source, source.qvel, target.qvel, step)
     return OK

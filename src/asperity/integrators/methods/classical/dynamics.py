@@ -24,8 +24,9 @@ from asperity.integrators.methods.classical.stage_layout import CLASSICAL
 from asperity.integrators.methods.convex_step import graph_of, velocities_at
 from asperity.integrators.methods.motion import ensure_evaluated
 from asperity.integrators.world_layout import NON_FINITE, OK, WORLD, compiled_method
+from asperity.plant.evaluate import centripetal
 from asperity.plant.plant_layouts import STATE
-from asperity.plant.trees import velocity_from_solver
+from asperity.plant.trees import is_centred, velocity_from_solver
 
 __all__ = ["dynamics", "dynamics_solution"]
 
@@ -119,6 +120,11 @@ def dynamics(world: Table, state: Table, classical: Table) -> int:
     if not _solve_mass(graph, problem.hessian, state.mass, total):
         return NON_FINITE
     velocity_from_solver(plant, state.cdof, total, classical.acceleration)
+    for tree in range(plant.ntree):
+        if not is_centred(plant, tree):
+            turning = centripetal(plant, state, tree, state.qvel)
+            for a in range(3):
+                classical.acceleration[plant.trees.start[tree] + a] -= turning[a]
     size = 0.0
     for i in range(classical.acceleration.size):
         size += abs(classical.acceleration[i])

@@ -18,7 +18,7 @@ from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_ppp_status
 from asperity.integrators.external.system_table import HELD, SYSTEM
 from asperity.integrators.methods.classical.stage_layout import CLASSICAL
-from asperity.integrators.methods.motion import integrate_positions
+from asperity.integrators.methods.motion import move_positions
 from asperity.integrators.world_layout import OK
 
 __all__ = ["displacement_rate", "evaluate_stage", "place", "system_rates"]
@@ -71,8 +71,10 @@ def place(world: Table, source: Table, target: Table, time: float) -> None:
     """
     plant = world.plant
     classical = CLASSICAL.at(world.memory)
-    integrate_positions(plant, source, target, classical.displacement, 1.0)
+    copy_numbers(source.qpos, target.qpos)
+    move_positions(plant, target.qpos, classical.displacement, 1.0)
     target.time = source.time + time
+    target.valid = 0
     copy_numbers(classical.velocity, target.qvel)
     for i in range(target.act.size):
         target.act[i] = min(
