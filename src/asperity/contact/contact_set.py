@@ -80,6 +80,7 @@ CONTACT_SET = Layout(
     patch="i8[contacts] = -1",  # number of the patch of pressure fields, −1 for a point contact
     growth="f8[contacts] = 1",  # of the force with a power of the overlap; 1 for a point contact
     distance_change="f8[contacts]",  # of the signed distance, from that of the geoms [m]
+    turning_velocity="f8[contacts, 3]",  # what turning in the step adds to the mean velocity [m/s]
     carried="f8[contacts]",  # part of the normal velocity that presses nothing in [m/s]
     point="f8[contacts, 3]",  # [m], world
     frame="f8[contacts, 9]",  # t1, t2, n in world axes, row by row

@@ -115,8 +115,9 @@ def contact_velocities(
     )
     for i in range(first, last):
         c = graph.contact[i]
-        iterate.v1[i] += contacts.surface_velocity[c, 0]
-        second = contacts.surface_velocity[c, 1]
+        iterate.v1[i] += contacts.surface_velocity[c, 0] + contacts.turning_velocity[c, 0]
+        iterate.vn[i] += contacts.turning_velocity[c, 2]
+        second = contacts.surface_velocity[c, 1] + contacts.turning_velocity[c, 1]
         if graph.ellipsoids != 0 and graph.ellipsoidal[i] != 0:
             second *= contacts.slip_scale[c, 0]
         iterate.v2[i] += second

@@ -379,7 +379,7 @@ class ConvexStep(HoldsAddresses):
             return None
         if np.any(np.asarray(work.sets.contact_geom)[:count] >= self._model.ngeom):
             return None
-        if np.any(contacts.surface_velocity[:count]):
+        if np.any(contacts.surface_velocity[:count]) or np.any(contacts.turning_velocity[:count]):
             return None
         order = np.array(self._world.problem.graph.contact[:count])
         return contact_changes(self._model, data, work, order, step)

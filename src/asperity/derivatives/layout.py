@@ -83,6 +83,7 @@ SETS = Layout(
     fields="i8",  # 1 if the former
     weights="i8",  # and if the latter
     taut="i8",  # 1 with ropes or cloth
+    turning="i8",  # 1 with round contacts that turn
     contact_geom="i8[contact_room, 2]",
     contact_point="f8[contact_room, 3]",
     rows="i8",

@@ -44,6 +44,7 @@ from asperity.derivatives.layout import (
 )
 from asperity.derivatives.stages import stage
 from asperity.integrators.world_layout import OK
+from asperity.plant.detection.turning_contacts import is_turning
 from asperity.plant.evaluate import evaluate_smooth
 
 __all__ = ["COLUMN_KERNELS", "state_columns"]
@@ -60,6 +61,7 @@ def _know_contacts(world: Table, work: Table, step: float) -> None:
     H has been filled there.
     """
     state = world.current
+    work.sets.turning = 1 if is_turning(state.contacts) else 0
     if work.has_stages == 1:
         fill_inverse_masses_of(world, work, state)
     keep_contacts(world.plant, work.motion, work.laws, state)
@@ -72,11 +74,12 @@ def _know_contacts(world: Table, work: Table, step: float) -> None:
 def _is_rigid(work: Table, state: Table) -> bool:
     """Whether columns by positions and velocities are known in closed form.
 
-    Not with forces on bodies, whose moments change as they move.
+    Not with forces on bodies, whose moments change as they move, and not with round contacts that
+    turn (`asperity.plant.detection.turning_contacts`).
     """
     rigid = work.rigid
     sets = work.sets
-    if rigid.applies == 0 or sets.fields == 1:
+    if rigid.applies == 0 or sets.fields == 1 or sets.turning == 1:
         return False
     for body in range(state.mj_xfrc_applied.shape[0]):
         for a in range(6):

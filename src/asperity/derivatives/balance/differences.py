@@ -46,8 +46,10 @@ from asperity.derivatives.balance.row_changes import (
 )
 from asperity.derivatives.balance.row_slopes import servo_columns
 from asperity.derivatives.layout import CONTROL, UNKNOWN, VELOCITY
+from asperity.integrators.methods.convex_step import turning_step
 from asperity.integrators.world_layout import OK
 from asperity.plant.detection.collision import side_inverse_mass
+from asperity.plant.detection.turning_contacts import fill_turning_velocities
 from asperity.plant.plant_layouts import VALID
 from asperity.plant.trees import force_from_solver, velocity_to_solver
 
@@ -167,7 +169,10 @@ def fill_inverse_masses_of(world: Table, work: Table, state: Table) -> None:
 
 @compiled
 def _follow_slopes(world: Table, motion: Table, laws: Table, state: Table, moved: bool) -> None:
-    """Fill impulses of contacts by the slopes of their law, if they have ``moved`` or not."""
+    """Fill impulses of contacts by the slopes of their law, if they have ``moved`` or not.
+
+    That includes contacts that turn at another velocity.
+    """
     problem = world.problem
     iterate = problem.iterate
     contacts = state.contacts
@@ -245,6 +250,8 @@ def balance_side(
         code = prepare(world, state, step)
     elif moves(kind) and state.contacts.count > 0:
         _move_links(world, work, state)
+    if sets.turning == 1 and sets.patches == 0:
+        fill_turning_velocities(plant, state, turning_step(world, step))
     if alone:
         velocity_to_solver(plant, state.cdof, work.velocity, iterate.velocity)
         iterate.gradient[:] = 0.0
@@ -259,7 +266,7 @@ def balance_side(
     elif contacts > 0:
         if laws.uses_mass == 1 and (moves(kind) or work.has_stages == 1):
             fill_inverse_masses_of(world, work, state)
-        _follow_slopes(world, work.motion, laws, state, moves(kind))
+        _follow_slopes(world, work.motion, laws, state, moves(kind) or sets.turning == 1)
     if rows > 0:
         find_row_changes(world, sets, row_laws, state, step, size)
         for i in range(rows):

@@ -43,6 +43,7 @@ from asperity.integrators.world_layout import (
 )
 from asperity.plant.detection.collision import read_contacts
 from asperity.plant.detection.gliding import GlidingDetection
+from asperity.plant.detection.turning_contacts import fill_turning_velocities
 from asperity.plant.evaluate import evaluate, evaluate_motion, read_constraints
 from asperity.plant.plant import Plant
 from asperity.plant.plant_layouts import STATE
@@ -60,6 +61,7 @@ __all__ = [
     "minimise",
     "prepare_potentials",
     "solve_potentials",
+    "turning_step",
     "velocities_at",
 ]
 
@@ -226,6 +228,12 @@ def drift_speed(world: Table) -> float:
 
 
 @compiled
+def turning_step(world: Table, step: float) -> float:
+    """The step in which round contacts turn: none under error control, which extrapolates."""
+    return 0.0 if world.doubled_step > 0.0 else step
+
+
+@compiled
 def prepare_potentials(world: Table, state: Table, step: float, interval: float) -> None:
     """Fill the numbers of all potentials at the beginning of the step.
 
@@ -235,6 +243,7 @@ def prepare_potentials(world: Table, state: Table, step: float, interval: float)
     graph = problem.graph
     ncontact = state.contacts.count
     nrow = state.rows.count
+    fill_turning_velocities(world.plant, state, turning_step(world, step))
     link_velocities(graph, problem.iterate, state.contacts, state.velocity)
     world.shared_source = state.address
     over_ranges(world.team, world.fill_velocities, world.address, ncontact, FEWEST_CONTACTS, False)

@@ -200,6 +200,8 @@ def fill_contact(
     contacts.ellipsoidal[c] = 0
     contacts.growth[c] = 1.0
     contacts.carried[c] = 0.0
+    for a in range(3):
+        contacts.turning_velocity[c, a] = 0.0
     contacts.distance_change[c] = 0.0
     contacts.signed_distance[c] = signed_distance
     contacts.stiffness[c] = material[0]

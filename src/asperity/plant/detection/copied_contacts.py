@@ -23,6 +23,8 @@ def copy_contact(contacts: Table, source: int, target: int) -> None:
     contacts.patch[target] = -1
     contacts.growth[target] = 1.0
     contacts.carried[target] = 0.0
+    for a in range(3):
+        contacts.turning_velocity[target, a] = 0.0
     contacts.stiffness[target] = contacts.stiffness[source]
     contacts.dissipation[target] = contacts.dissipation[source]
     contacts.static_friction[target] = contacts.static_friction[source]
