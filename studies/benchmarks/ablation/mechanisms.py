@@ -385,6 +385,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (Value(_ICF, "Icf.resolve_impacts", "False"),),
     ),
     Mechanism(
+        "turning-contacts",
+        "Round contacts turn within fixed steps.",
+        "Contact points of the step's beginning.",
+        ("icf",),
+        (Body(f"{_METHODS}.convex_step", "turning_step", "return 0.0"),),
+    ),
+    Mechanism(
         "explicit-springs",
         "Springs that fixed steps resolve are explicit.",
         "All springs are implicit.",
