@@ -91,7 +91,7 @@ _LEAST_SHARE = 0.02
 def find_turning(world: Table, state: Table, step: float) -> bool:
     """Mark the trees whose forces are those of the middle of a step; False if there are none.
 
-    A body of theirs turns far in it.
+    A body of theirs turns far in it. Of free bodies all are marked if one is.
     """
     plant = world.plant
     trees = plant.trees
@@ -99,13 +99,13 @@ def find_turning(world: Table, state: Table, step: float) -> bool:
     under_control = world.center_gyroscopic == FREE_BODIES
     fast = ((_LARGE_ANGLE_UNDER_CONTROL if under_control else _LARGE_ANGLE) / step) ** 2
     found = False
+    if world.center_gyroscopic != NO_TREES:
+        for tree in range(plant.ntree):
+            if trees.spatial[tree]:
+                spin = vector_at(state.velocity, trees.start[tree])
+                found = found or dot(spin, spin) >= fast
     for tree in range(plant.ntree):
-        turning[tree] = 0
-        if trees.spatial[tree] and world.center_gyroscopic != NO_TREES:
-            spin = vector_at(state.velocity, trees.start[tree])
-            if dot(spin, spin) >= fast:
-                turning[tree] = 1
-                found = True
+        turning[tree] = 1 if found and trees.spatial[tree] else 0
     if world.center_gyroscopic != ALL_TREES or plant.has_articulated_trees == 0:
         return found
     fast = (_LARGE_ANGLE_OF_JOINTS / step) ** 2
