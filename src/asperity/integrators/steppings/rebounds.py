@@ -60,6 +60,8 @@ __all__ = ["add_rebounds", "begin_rebounds", "find_rebounds"]
 # if the bodies would then be apart for so many steps.
 _DAMPED = 0.1
 _STEPS_APART = 10.0
+# Steps that it may take to part at the speed that dissipation allows, unless the impact is placed.
+_STUCK = 2.0
 # Overlap from which a contact has not begun within the step before, as a share of what that leaves,
 # and (ω δt)² up to which its impact then goes on as it has begun.
 _OLD = 1.001
@@ -88,6 +90,22 @@ def _parting_speed(
         default = problem.options.relaxation_time
         time = default if default >= 0.0 else step
     return met * linear_restitution(0.5 * np.sqrt(square) * time)
+
+
+@compiled
+def _sticks(
+    contacts: Table, c: int, overlap: float, square: float, closing: float, press: float,
+    step: float,
+) -> bool:  # fmt: skip
+    """Whether the step before has carried bodies deeper than their impact could, and they stay so.
+
+    The law does not let them part faster than 1/d. Vertices of flexes move by themselves.
+    """
+    if contacts.vertex[c, 0] >= 0 or contacts.vertex[c, 1] >= 0 or overlap > _OLD * closing * step:
+        return False
+    if square * overlap * overlap <= closing * closing + 2.0 * press * overlap:
+        return False
+    return bool(overlap * contacts.dissipation[c] > _STUCK * step)
 
 
 @compiled
@@ -238,12 +256,15 @@ def find_rebounds(world: Table, first: int, last: int, _unused: int) -> int:
             speed <= NOTABLE
             or 0.5 * np.pi * speed * np.sqrt(square) * step <= _DAMPED * closing
             or 2.0 * speed <= pressing * _STEPS_APART * step
+        ) and (
+            problem.law.damps_linearly == 1
+            or not _sticks(contacts, chosen, overlap, square, closing, pressing, step)
         ):
             continue
         if _rolls_or_glides(world, source, group, c, closing):
             continue
-        place = (overlap + after * (speed - 0.5 * again * after)) / step
-        end = speed - again * (after - 0.5 * step)
+        place = (overlap + max(after * (speed - 0.5 * again * after), 0.0)) / step
+        end = max(speed - again * (after - 0.5 * step), 0.0)
         for point in range(group, c):
             _begin_rebound(problem, contacts, point, place, end, _STIFF / inverse)
         atomic_add(world.address + 8 * _REBOUNDS, 1)
