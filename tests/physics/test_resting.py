@@ -131,7 +131,7 @@ def test_a_drum_with_a_load_beside_its_axis_rests_on_a_table(
     np.testing.assert_allclose(middle, sim.data.xipos[1, :2], atol=1e-4 * radius)
 
 
-@pytest.mark.parametrize("spin", [4.0, 5.0, 8.0])
+@pytest.mark.parametrize("spin", [4.0, 5.0])
 @pytest.mark.parametrize("table", TABLES)
 def test_a_coin_that_wobbles_in_long_steps_lies_down_on_its_table(table: str, spin: float) -> None:
     """It never lies below the table, and in the end its centre is half its thickness above that."""
@@ -147,3 +147,21 @@ def test_a_coin_that_wobbles_in_long_steps_lies_down_on_its_table(table: str, sp
         sim.advance_to(sim.time + 0.02)
         assert sim.data.qpos[2] > -half
     assert sim.data.qpos[2] == pytest.approx(half, abs=1e-4)
+
+
+@pytest.mark.parametrize("spin", [12.0, 20.0])
+def test_a_coin_wobbles_on_as_long_as_under_error_control(spin: float) -> None:
+    """It rolls on its rim, which loses next to nothing: fixed steps are not to damp it."""
+    model = compile_mjcf(
+        f"{TABLES['box']}<body pos='0 0 .03' euler='60 0 0'><freejoint/>"
+        "<geom type='cylinder' size='.04 .003' mass='.1' friction='.4'/></body>",
+        sections=TOP,
+    )
+    energies = []
+    for integrator in (asp.Icf(time_step=2e-3), asp.Cenic(accuracy=1e-4)):
+        sim = asp.Simulator(model, integrator=integrator)
+        sim.data.qvel[5] = spin
+        for time in (1.0, 2.0):
+            sim.advance_to(time)
+            energies.append(sum(sim.energy()))
+    np.testing.assert_allclose(energies[:2], energies[2:], rtol=0.1)

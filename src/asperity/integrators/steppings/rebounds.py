@@ -103,9 +103,11 @@ def _sticks(
     """
     if contacts.vertex[c, 0] >= 0 or contacts.vertex[c, 1] >= 0 or overlap > _OLD * closing * step:
         return False
-    if square * overlap * overlap <= closing * closing + 2.0 * press * overlap:
+    dissipation = contacts.dissipation[c]
+    brought = impact_energy(closing, 0.0, 0.0, dissipation, 0.0)
+    if 0.5 * square * overlap * overlap - press * overlap <= brought:
         return False
-    return bool(overlap * contacts.dissipation[c] > _STUCK * step)
+    return bool(overlap * dissipation > _STUCK * step)
 
 
 @compiled
