@@ -25,6 +25,10 @@ that brings the bodies together again soon, they do not rebound. Newton's law le
 that lands level on unequal arms; the impact of springs would turn it. Contacts of the same two
 links decide together whether they rebound, because friction presses some and lifts others.
 
+A step finds a contact only when bodies overlap, and may by then have carried them deeper than their
+impact could. They would part at 1/d at most. Such impacts, too, are taken to happen when the
+surfaces meet.
+
 None of this is part of the ICF, SAP or TAMSI papers.
 """
 
@@ -99,9 +103,12 @@ def _sticks(
 ) -> bool:  # fmt: skip
     """Whether the step before has carried bodies deeper than their impact could, and they stay so.
 
-    The law does not let them part faster than 1/d. Vertices of flexes move by themselves.
+    The law does not let them part faster than 1/d. Points of flexes move by themselves.
     """
-    if contacts.vertex[c, 0] >= 0 or contacts.vertex[c, 1] >= 0 or overlap > _OLD * closing * step:
+    for side in range(2):
+        if contacts.vertex[c, side] >= 0 or contacts.element[c, side] >= 0:
+            return False
+    if overlap > _OLD * closing * step:
         return False
     dissipation = contacts.dissipation[c]
     brought = impact_energy(closing, 0.0, 0.0, dissipation, 0.0)
