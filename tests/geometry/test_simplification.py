@@ -8,7 +8,7 @@ import pytest
 from asperity.geometry import primitives, simplification
 from asperity.geometry.simplification import can_simplify, is_within, simplified
 from asperity.geometry.simplification_worker import simplify_side_by_side
-from asperity.geometry.surfaces import Surface, is_closed, open_edges, volume_integrals
+from asperity.geometry.surfaces import Surface, is_closed, volume_integrals
 
 RADII = np.array([0.1, 0.1, 0.2])
 
@@ -134,12 +134,6 @@ def test_open_parts_are_not_taken_for_solids():
     vertices = np.random.default_rng(0).normal(size=(31, 3))
     found = simplified(Surface(vertices, faces), 1e-3, 4)
     np.testing.assert_array_equal(found.vertices[found.faces], vertices[faces])
-
-
-def test_open_edges_are_those_of_a_missing_triangle():
-    box = primitives.box(np.ones(3), 1)
-    assert len(open_edges(box)) == 0
-    assert len(open_edges(Surface(box.vertices, box.faces[1:]))) == 3
 
 
 @pytest.mark.skipif(not can_simplify(), reason="needs fast-simplification and manifold3d")

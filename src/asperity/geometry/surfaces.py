@@ -14,7 +14,6 @@ __all__ = [
     "Surface",
     "edge_uses",
     "is_closed",
-    "open_edges",
     "sharp_edges",
     "sorted_sides",
     "vertex_areas",
@@ -101,17 +100,6 @@ def sharp_edges(surface: Surface) -> tuple[Ints, Floats]:
     sharp[pair] = bent | (np.einsum("ij,ij->i", one, other) < 0.0)
     # An edge of three or more triangles, or of one, is where the surface is not closed.
     return edges[sharp], area[sharp]
-
-
-def open_edges(surface: Surface) -> Ints:
-    """Edges of one triangle, of more than two, or of two that disagree on the outside.
-
-    Returns
-    -------
-    ndarray, shape (n, 2)
-    """
-    edges, times, forward = edge_uses(surface.faces)
-    return edges[(times != 2) | (forward != 1)]
 
 
 def edge_uses(faces: np.ndarray) -> tuple[Ints, Ints, Ints]:

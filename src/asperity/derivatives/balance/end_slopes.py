@@ -142,9 +142,7 @@ def _know_floating(
 
 
 @compiled
-def _know_tree(
-    plant: Table, work: Table, tree: int, energy: float, spin: np.ndarray, known: np.ndarray
-) -> None:
+def _know_tree(work: Table, tree: int, energy: float, spin: np.ndarray, known: np.ndarray) -> None:
     """Fill what is known of a tree at the end, but for the centre of mass."""
     ends = work.ends
     mark = ends.marked[tree]
@@ -263,7 +261,7 @@ def _end_slopes(world: Table, work: Table, step: float, gains: np.ndarray) -> No
             energy += ends.scaled[j] * by_velocity
         for a in range(6):
             ends.inertia[tree, INERTIA + a] = inertia[root, a]
-        _know_tree(plant, work, tree, energy, momentum[root], known)
+        _know_tree(work, tree, energy, momentum[root], known)
         mass = axes[root, 3]
         if floats:
             at = base_position(plant, tree)

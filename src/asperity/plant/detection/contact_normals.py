@@ -84,7 +84,7 @@ def _is_wrong(
 
 
 @compiled
-def _to_axis(plant: Table, state: Table, geom: int, x: float, y: float, z: float) -> float:
+def _to_axis(state: Table, geom: int, x: float, y: float, z: float) -> float:
     """Distance of a point from a geom's axis."""
     place, turn = state.mj_geom_xpos[geom], state.mj_geom_xmat[geom]
     x, y, z = x - place[0], y - place[1], z - place[2]
@@ -133,7 +133,7 @@ def _end_of_line(
         end[k] = 0.5 * (line[0, k] + line[1, k])
     other = line[1 - rod]
     return plant.geoms.size[geoms[rod], 0] - _to_axis(
-        plant, state, geoms[rod], other[0], other[1], other[2]
+        state, geoms[rod], other[0], other[1], other[2]
     )
 
 
