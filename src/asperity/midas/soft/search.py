@@ -23,8 +23,9 @@ from asperity.midas.soft.soft_layout import SOFT_FULL
 
 __all__ = ["approach", "are_in_boxes", "list_stencils"]
 
-# Slack of boxes: in activation distances, and as a share of the longest path.
-_SLACK = 1.0
+# Slack of boxes: in activation distances, and as a share of the longest path. With less, lists are
+# renewed more often, which also forgets the forces that contacts are expected to bear.
+_SLACK = 2.0
 _SHARE = 0.1
 # By how much wider another axis must be to become that of the sweep.
 _WIDER = 2.0
