@@ -127,7 +127,7 @@ def test_potentials_converge_to_the_laws() -> None:
     install_law(problem, LAGGED_LAW)
     errors, row_errors = [], []
     for step in (1e-8, 1e-9, 1e-10):
-        prepare_potentials(world.table, state.table, step)
+        prepare_potentials(world.table, state.table, step, 0.0)
         evaluate_contacts(problem, 0, contacts)
         evaluate_rows(problem.law, problem.iterate, 0, rows)
         found = np.concatenate([getattr(problem.iterate, name)[:contacts] for name in names])

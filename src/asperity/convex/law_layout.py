@@ -40,6 +40,8 @@ LAW = Layout(
     dual1="f8[contacts]",  # estimates of the direction of friction,
     dual2="f8[contacts]",
     dual_n="f8[contacts]",  # and the lagged law's of the final speed below the cutoff
+    # the normal impulse that is expected of the solution, for the first of these; or −1
+    expected_impulse="f8[contacts]",
     stoppable="f8[contacts]",  # slip speed that friction could stop within the step
     # of continuous forces, for analytic Jacobians: their derivatives by the signed distance
     by_distance1="f8[contacts]",

@@ -287,6 +287,7 @@ class World(HoldsAddresses):
     def forget_history(self) -> None:
         """Let what follows depend on the current state alone."""
         self.table.has_history = 0
+        self.table.tried = 0.0
         self.table.factors_valid = 0
         self.current.table.tension[:] = np.nan
         # A graph keeps the order of a larger one that it is part of.

@@ -39,6 +39,7 @@ __all__ = [
     "SHARE_SIGNATURE",
     "STEPPING_SIGNATURE",
     "SYSTEM_FAILED",
+    "TOWARDS",
     "TREES",
     "WORLD",
     "compiled_method",
@@ -64,6 +65,7 @@ ALL_TREES = 2
 # What `guess_kind` says of `guess`, besides 0 for nothing.
 END_VELOCITY = 1
 PREVIOUS_VELOCITY = 2
+TOWARDS = 3  # the end velocity, or further along `guess_direction`
 
 RESULT = Layout(
     "step result",
@@ -116,7 +118,10 @@ WORLD = Layout(
     half=STATE,
     full=STATE,
     guess="f8[nv]",
+    guess_direction="f8[nv]",
     guess_kind="i8",
+    # interval in which impulses of the contact set have acted that come with the guess [s], or 0
+    guess_interval="f8",
     result=RESULT,
     scratch="f8[nv]",
     sweep=SWEEP,  # poses at a sample before, and memory (`asperity.plant.detection.sweep`)
@@ -134,6 +139,11 @@ WORLD = Layout(
     last_step="f8",
     largest_step="f8",
     smallest_step="f8",
+    # An attempt from the current state that was refused: its size [s], or 0 if there is none, and
+    # the generalized velocities that it has found, half way and at the end of the whole step.
+    tried="f8",
+    tried_half="f8[nv]",
+    tried_end="f8[nv]",
     velocity_weight="f8",
     velocity_time="f8",  # [s]
     # impacts that are shorter than steps (`asperity.integrators.steppings.impacts`): compiled entry

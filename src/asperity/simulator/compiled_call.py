@@ -139,6 +139,7 @@ def forget_history(call: Table) -> None:
     """Let what follows depend on the current state alone, as `World.forget_history`."""
     world = call.world
     world.has_history = 0
+    world.tried = 0.0
     world.factors_valid = 0
     world.graph_state = 0
     world.guess_kind = 0

@@ -92,6 +92,25 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (Body(f"{_METHODS}.rough_islands", "_stops_approach", "return False"),),
     ),
     Mechanism(
+        "warm-starts",
+        "Half steps and repeated attempts have warm starts.",
+        "The paper's: the mean for the first half, the whole step's end for the second.",
+        ("cenic",),
+        (
+            Body(f"{_METHODS}.guesses", "guess_whole", "world.guess_kind = 0"),
+            Body(
+                f"{_METHODS}.guesses",
+                "guess_first_half",
+                "guess_middle(world, source, full)",
+            ),
+            Body(
+                f"{_METHODS}.guesses",
+                "guess_second_half",
+                "guess_end(world, full.qvel)",
+            ),
+        ),
+    ),
+    Mechanism(
         "swings",
         "Oscillators end steps on their exact sine.",
         "Extrapolation alone, which damps oscillators.",

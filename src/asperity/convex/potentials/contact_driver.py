@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from asperity.compiled import Table, compiled, higher_order
+from asperity.compiled import Table, compiled, consistent, higher_order
 from asperity.compiled.calls import (
     call_ppdp_status,
     call_ppp_double,
@@ -51,11 +51,15 @@ __all__ = [
     "evaluate_contacts",
     "evaluate_each",
     "evaluate_exactly",
+    "expect_impulses",
     "measure_disagreement",
     "numbers_agree",
     "prepare_contacts",
     "update_estimates",
 ]
+
+# (ω δt)² up to which a step resolves a contact.
+_RESOLVED = 1.0
 
 # Of a law's entry points.
 PREPARE_SIGNATURE = types.int64(PROBLEM.type, CONTACT_SET.type, types.float64, types.int64)
@@ -150,6 +154,22 @@ def prepare_contacts(problem: Table, contacts: Table, step: float, ncontact: int
     Needs contact velocities at the beginning of the step in ``v1, v2, vn``, and the problem's A.
     """
     call_ppdp_status(problem.law.prepare_contacts, problem, contacts, step, ncontact)
+
+
+@consistent
+def expect_impulses(
+    graph: Table, law: Table, contacts: Table, step: float, interval: float
+) -> None:
+    """Let a law begin with normal impulses that have acted in another interval [s] of this state.
+
+    These are the contact set's. A guess of the velocity says more of a contact that the step
+    resolves, and nothing of a stiffer one, which a velocity that is nearly right presses by a
+    multiple of what it should.
+    """
+    for i in range(contacts.count):
+        c = graph.contact[i]
+        if step * step * contacts.stiffness[c] * contacts.inverse_mass[c] > _RESOLVED:
+            law.expected_impulse[i] = contacts.impulse[c, 2] * step / interval
 
 
 @compiled

@@ -159,6 +159,7 @@ def prepare_lagged(
         coefficient = friction_of_contact(contacts, c, slip)
         law.friction[i] = coefficient
         limit_friction(graph, law, contacts, i, lagged * coefficient)
+        law.expected_impulse[i] = -1.0
         law.cutoff[i], law.normal_slope[i], law.normal_bend[i] = normal_numbers(force, k, d, step)
 
 
@@ -368,6 +369,10 @@ def _begin_estimates(problem: Table, first: int, last: int) -> int:
         square = slip_square(graph, iterate, i, 0.0)
         begin_dual(graph, law, iterate, i, square, law.soft_slip_square[i])
         law.dual_n[i] = max(law.cutoff[i] - iterate.vn[i], 0.0)
+        if law.expected_impulse[i] >= 0.0:
+            law.dual_n[i] = speed_of_impulse(
+                law.expected_impulse[i], law.normal_slope[i], law.normal_bend[i]
+            )
     return 0
 
 
@@ -378,6 +383,7 @@ def _update_estimates(problem: Table, first: int, last: int, alpha: float) -> fl
     for i in range(first, last):
         follow_dual(graph, law, iterate, i, alpha, law.soft_slip_square[i], 0.0)
         impulse = max(iterate.gn[i] - iterate.hnn[i] * iterate.dvn[i], 0.0)
+        law.expected_impulse[i] = -1.0
         law.dual_n[i] = speed_of_impulse(impulse, law.normal_slope[i], law.normal_bend[i])
     return 0.0
 

@@ -139,6 +139,7 @@ def _prepare_coulomb(problem: Table, contacts: Table, step: float, ncontact: int
         law.cutoff[i] = law.normal_target[i]
         law.normal_slope[i] = law.normal_gain[i]
         law.normal_bend[i] = 0.0
+        law.expected_impulse[i] = -1.0
         slip = np.sqrt(slip_square(graph, iterate, i, 0.0))
         law.friction[i] = friction_of_contact(contacts, graph.contact[i], slip)
         # What has been carried; of an impact the solve finds out.

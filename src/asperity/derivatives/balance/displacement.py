@@ -57,6 +57,7 @@ def begin_anew(world: Table, work: Table) -> None:
     world.current.valid = 0
     # As `World.forget_history`: implicit steps remember nothing else.
     world.has_history = 0
+    world.tried = 0.0
     world.current.tension[:] = np.nan
     world.factors_valid = 0
     world.graph_state = 0

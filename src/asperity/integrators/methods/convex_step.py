@@ -23,7 +23,7 @@ from asperity.convex.convex_newton import install_solver, solve_problem
 from asperity.convex.graph import COUPLING_TOO_SMALL, PATTERN_CHANGED, build_graph
 from asperity.convex.hessian_assembly import assemble
 from asperity.convex.line_search import line_search
-from asperity.convex.potentials.contact_driver import prepare_contacts
+from asperity.convex.potentials.contact_driver import expect_impulses, prepare_contacts
 from asperity.convex.potentials.rows import prepare_rows
 from asperity.convex.problem import CONVERGED
 from asperity.convex.problem import NOT_CONVERGED as NEWTON_NOT_CONVERGED
@@ -39,6 +39,7 @@ from asperity.integrators.world_layout import (
     OK,
     PREVIOUS_VELOCITY,
     SHARE_SIGNATURE,
+    TOWARDS,
 )
 from asperity.plant.detection.collision import read_contacts
 from asperity.plant.detection.gliding import GlidingDetection
@@ -233,8 +234,11 @@ def turning_step(world: Table, step: float) -> float:
 
 
 @compiled
-def prepare_potentials(world: Table, state: Table, step: float) -> None:
-    """Fill the numbers of all potentials at the beginning of the step."""
+def prepare_potentials(world: Table, state: Table, step: float, interval: float) -> None:
+    """Fill the numbers of all potentials at the beginning of the step.
+
+    Impulses are expected that have acted in ``interval`` [s], unless that is 0.
+    """
     problem = world.problem
     graph = problem.graph
     ncontact = state.contacts.count
@@ -245,6 +249,8 @@ def prepare_potentials(world: Table, state: Table, step: float) -> None:
     over_ranges(world.team, world.fill_velocities, world.address, ncontact, FEWEST_CONTACTS, False)
     row_velocities(graph, state.rows, 0, nrow, state.velocity, problem.iterate.row_u)
     prepare_contacts(problem, state.contacts, step, ncontact)
+    if interval > 0.0:
+        expect_impulses(graph, problem.law, state.contacts, step, interval)
     slow = drift_speed(world)
     limits, equalities = limit_step(world, step), equality_step(world, step)
     prepare_rows(problem, state.rows, step, limits, equalities, slow, nrow, False)
@@ -277,7 +283,8 @@ def minimise(world: Table, state: Table) -> int:
     """Solve the prepared problem from the guess, or else from the state's own velocity.
 
     With `PREVIOUS_VELOCITY` the guess is the velocity one step ago, and the state's own velocity is
-    extrapolated as far as that lowers the cost.
+    extrapolated as far as that lowers the cost. So is the guess with `TOWARDS`, along a direction
+    of its own.
     """
     plant = world.plant
     problem = world.problem
@@ -285,9 +292,12 @@ def minimise(world: Table, state: Table) -> int:
     contacts = state.contacts
     rows = state.rows
     guess.is_close = 0
-    if world.guess_kind == END_VELOCITY:
+    if world.guess_kind in (END_VELOCITY, TOWARDS):
         guess.is_close = 1
         velocity_to_solver(plant, state.cdof, world.guess, iterate.velocity)
+        if world.guess_kind == TOWARDS:
+            guess.extrapolated = 1
+            velocity_to_solver(plant, state.cdof, world.guess_direction, guess.extrapolation)
         world.guess_kind = 0
     else:
         copy_numbers(state.velocity, iterate.velocity)
@@ -313,11 +323,13 @@ def solve_potentials(world: Table, state: Table, step: float) -> int:
     """
     plant = world.plant
     problem = world.problem
+    interval = world.guess_interval
+    world.guess_interval = 0.0
     if world.systems.size > 0:
         code = call_method(world.prepare_systems, world, state, 0, step)
         if code != OK:
             return code
-    prepare_potentials(world, state, step)
+    prepare_potentials(world, state, step, interval)
     problem.guess.is_known = 1 if world.guess_kind in (0, PREVIOUS_VELOCITY) else 0
     code = minimise(world, state)
     while code == OK and world.systems.size > 0:
@@ -327,6 +339,6 @@ def solve_potentials(world: Table, state: Table, step: float) -> int:
             return code
         velocity_from_solver(plant, state.cdof, problem.iterate.velocity, world.guess)
         world.guess_kind = END_VELOCITY
-        prepare_potentials(world, state, step)
+        prepare_potentials(world, state, step, interval)
         code = minimise(world, state)
     return code

@@ -36,7 +36,11 @@ from asperity.convex.response import velocity_response
 from asperity.integrators.methods.convex_step import FarSightedMethod
 from asperity.integrators.methods.energy_balance import add_work, balance_energy, begin_work
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
-from asperity.integrators.methods.guesses import guess_end, guess_middle
+from asperity.integrators.methods.guesses import (
+    guess_first_half,
+    guess_second_half,
+    guess_whole,
+)
 from asperity.integrators.methods.half_step_gaps import evaluate_middle
 from asperity.integrators.methods.method import Method
 from asperity.integrators.methods.middle_forces import correct_velocities, response_matrix
@@ -129,7 +133,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     half = world.half
     full = world.full
     memory = EXTRAPOLATION.at(world.memory)
-    world.guess_kind = 0
+    guess_whole(world, source, step)
     code = _begin_springs(world, source, step)
     if code != OK:
         return code
@@ -139,13 +143,13 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     begin_work(world)
     add_work(world.plant, source, full.qvel, memory.work_of_whole)
     note_approach(world, source, step)
-    guess_middle(world, source, full)
+    guess_first_half(world, source, full, step, memory.stiff)
     code = call_method(world.base_method, world, source, half, 0.5 * step)
     if code != OK:
         return code
     note_first_half(memory, source)
     add_work(world.plant, source, half.qvel, memory.work_of_halves)
-    guess_end(world, full.qvel)
+    guess_second_half(world, source, half, full, memory.stiff)
     code = evaluate_middle(world, source, half, 0.5 * step)
     if code != OK:
         return code

@@ -15,6 +15,7 @@ EXTRAPOLATION = Layout(
     island="i8[trees]",  # of every tree, at the beginning of the step
     smooth="i8[trees]",
     rough="i8[trees]",  # per island
+    stiff="f8[trees]",  # of the contacts of every tree, for a half step
     # Of the forces in the middle (`asperity.integrators.methods.middle_forces`): islands in which
     # something is held, the shares of trees, 0 of those whose forces were not corrected in the last
     # step, and of islands by how much these change a velocity, and the fastest.

@@ -165,6 +165,18 @@ def _judge_end(world: Table, step: float, sees_impacts: bool) -> tuple[bool, flo
     return accepted, world.impact_step
 
 
+@compiled
+def _keep_refused(world: Table, code: int, step: float) -> None:
+    """Keep what a refused attempt has found, for the guesses of the next one."""
+    world.tried = 0.0
+    if code != OK:
+        return
+    world.tried = step
+    for i in range(world.guess.size):
+        world.tried_half[i] = world.half.qvel[i]
+        world.tried_end[i] = world.full.qvel[i]
+
+
 @entry_point(STEPPING_SIGNATURE)
 def controlled_steps(world: Table, method: int, _step: float, end: float, budget: int) -> int:
     """Advance the current state to time ``end`` under error control, as `_take_steps` does."""
@@ -241,6 +253,7 @@ def _take_steps(world: Table, method: int, end: float, budget: int) -> int:
                     world.attempts -= 1 if world.attempts > 0 else 0
                     return evaluated
         if accepted:
+            world.tried = 0.0
             if world.resting != 0:
                 rest_after_step(world)
             record(world, h)
@@ -255,6 +268,7 @@ def _take_steps(world: Table, method: int, end: float, budget: int) -> int:
             elif code == OK and not is_finite(world.following):
                 verdict = NO_SOLUTION
             world.attempt[world.attempts - 1, VERDICT] = verdict
+        _keep_refused(world, code, h)
         world.rejections += 1
         if h <= smallest:
             if code in (NON_FINITE, NOT_CONVERGED):

@@ -126,6 +126,7 @@ def _aim(law: Table, i: int, target: float, gain: float) -> None:
     law.normal_gain[i] = gain
     law.normal_bend[i] = 0.0
     law.explicit_normal[i] = 0.0
+    law.expected_impulse[i] = -1.0
 
 
 @compiled
