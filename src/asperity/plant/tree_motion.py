@@ -72,15 +72,18 @@ def _centres(table: Table) -> np.ndarray:
             centres[tree] = bodies.ipos[root]
             continue
         # Others hang on the one without a joint.
-        places = {root: (np.zeros(3), (1.0, 0.0, 0.0, 0.0))}
-        moment, mass = np.zeros(3), 0.0
+        places = {root: (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))}
+        moment, mass, arm = np.zeros(3), 0.0, np.zeros(3)
         for body in range(root, root + count):
             if body != root:
                 at, quat = places[int(bodies.parent[body])]
-                own = tuple(bodies.quat[body].tolist())
-                places[body] = (at + turned(quat, bodies.pos[body]), times(quat, own))
+                own = np.zeros(4)
+                mujoco.mju_rotVecQuat(arm, bodies.pos[body], quat)
+                mujoco.mju_mulQuat(own, quat, bodies.quat[body])
+                places[body] = (at + arm, own)
             at, quat = places[body]
-            moment += bodies.mass[body] * (at + turned(quat, bodies.ipos[body]))
+            mujoco.mju_rotVecQuat(arm, bodies.ipos[body], quat)
+            moment += bodies.mass[body] * (at + arm)
             mass += float(bodies.mass[body])
         centres[tree] = moment / mass
     return centres

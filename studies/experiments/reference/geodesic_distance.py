@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, inlined
 from asperity.contact.constraint_set import EQUALITY
 from studies.experiments.reference.geodesic_table import HALF, limits_of_row
 
@@ -63,6 +63,18 @@ def fill_first_impulses(
             problem.iterate.row_impulse[i] -= 2.0 * w / (1.0 + w * w / law.row_gain[i])
 
 
+@inlined
+def _unforced(graph: Table, law: Table, contacts: Table, i: int) -> tuple[float, float, float]:
+    """v̂: the velocities J v at which a contact exerts no force."""
+    c = graph.contact[i]
+    turning, surface = contacts.turning_velocity, contacts.surface_velocity
+    return (
+        -surface[c, 0] - turning[c, 0],
+        -surface[c, 1] - turning[c, 1],
+        law.normal_target[i] - turning[c, 2],
+    )
+
+
 @compiled
 def fill_second_impulses(
     problem: Table,
@@ -75,9 +87,7 @@ def fill_second_impulses(
     graph = problem.graph
     law = problem.law
     for i in range(contact_range[0], contact_range[1]):
-        x = -contacts.surface_velocity[graph.contact[i], 0]
-        y = -contacts.surface_velocity[graph.contact[i], 1]
-        n = law.normal_target[i]
+        x, y, n = _unforced(graph, law, contacts, i)
         problem.iterate.g1[i] = (
             problem.iterate.h11[i] * x + problem.iterate.h12[i] * y + problem.iterate.h1n[i] * n
         )
@@ -122,9 +132,8 @@ def fill_distance(
         y = problem.iterate.v2[i]
         n = problem.iterate.vn[i]
         if second:
-            x += contacts.surface_velocity[graph.contact[i], 0]
-            y += contacts.surface_velocity[graph.contact[i], 1]
-            n -= law.normal_target[i]
+            x0, y0, n0 = _unforced(graph, law, contacts, i)
+            x, y, n = x - x0, y - y0, n - n0
         if mu <= 0.0:
             w = work.point[i, 2]
             t = 1.0 / (1.0 + w * w / law.normal_gain[i])

@@ -222,6 +222,7 @@ def _contact_numbers(problem: Table, contacts: Table) -> tuple[np.ndarray, np.nd
     target = np.zeros((count, 3))
     target[order, 2] = law.normal_target[:count]
     target[:, :2] = -contacts.surface_velocity[:count]
+    target -= contacts.turning_velocity[:count]
     regularization = np.zeros((count, 3))
     regularization[order, 0] = regularization[order, 1] = 1.0 / law.tangential_gain[:count]
     regularization[order, 2] = 1.0 / law.normal_gain[:count]

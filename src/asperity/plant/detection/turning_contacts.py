@@ -34,7 +34,7 @@ _CYLINDER = int(mujoco.mjtGeom.mjGEOM_CYLINDER)
 
 _ZERO = (0.0, 0.0, 0.0)
 
-# Sine of the lean below which a cylinder stands on its face, and points of its rim are corners.
+# Sine of the lean below which a cylinder stands on its face.
 _FLAT = 1e-2
 # Distance of a sphere's middle from the centre of mass, over its radius, that is none.
 _CENTRED = 1e-9
@@ -49,12 +49,9 @@ def _times_curvature(plant: Table, state: Table, geom: int, out: Vector, vector:
     if kind == _CAPSULE:
         return plus(_ZERO, vector, size[0])
     if kind == _CYLINDER:
-        axis = (matrix[2], matrix[5], matrix[8])
-        tangent = cross(axis, out)
-        sine = np.sqrt(dot(tangent, tangent))
-        if sine < _FLAT:
-            return _ZERO
-        return plus(_ZERO, tangent, size[0] * dot(tangent, vector) / sine**3)
+        tangent = cross((matrix[2], matrix[5], matrix[8]), out)
+        scale = dot(tangent, tangent) ** -1.5
+        return plus(_ZERO, tangent, scale * size[0] * dot(tangent, vector))
     # Of an ellipsoid: h = √(uᵀ S u) has the gradient S u / h, with squares of half axes in S.
     square, gradient, curved = 0.0, _ZERO, _ZERO
     for k in range(3):
@@ -66,6 +63,14 @@ def _times_curvature(plant: Table, state: Table, geom: int, out: Vector, vector:
         curved = plus(curved, axis, weight * dot(axis, vector))
     curved = plus(curved, gradient, -dot(gradient, vector) / square)
     return plus(_ZERO, curved, 1.0 / np.sqrt(square))
+
+
+@compiled
+def _stands(state: Table, geom: int, out: Vector) -> bool:
+    """Whether a cylinder is touched at a face."""
+    matrix = state.mj_geom_xmat[geom]
+    tangent = cross((matrix[2], matrix[5], matrix[8]), out)
+    return bool(dot(tangent, tangent) < _FLAT * _FLAT)
 
 
 @compiled
@@ -90,6 +95,8 @@ def _side_velocity(plant: Table, state: Table, c: int, side: int, step: float) -
         moves = cross(spin, middle)
     else:
         out = plus(_ZERO, vector_at(contacts.frame[c], 6), -1.0 if side == 1 else 1.0)
+        if kind == _CYLINDER and _stands(state, geom, out):
+            return _ZERO
         arm = vector_at(contacts.arm_b[c] if side == 1 else contacts.arm_a[c], 0)
         bend = _times_curvature(plant, state, geom, out, cross(spin, out))
         moves = plus(cross(spin, arm), bend, -1.0)
