@@ -229,8 +229,11 @@ def drift_speed(world: Table) -> float:
 
 @compiled
 def turning_step(world: Table, step: float) -> float:
-    """The step in which round contacts turn: none under error control, which extrapolates."""
-    return 0.0 if world.doubled_step > 0.0 else step
+    """The step in which round contacts turn, if its order is not that of a scheme around it.
+
+    That is so with extrapolation and in the trapezoid scheme.
+    """
+    return 0.0 if world.doubled_step > 0.0 or world.trapezoid != 0 else step
 
 
 @compiled
