@@ -14,7 +14,7 @@ it the disk of Euler loses its energy within seconds, and the gap of a ball that
 centre of mass beside its own is wrong by ½ δt² ω² p.
 
 Corners and faces have nothing added: a step does not know when a corner leaves the ground, and for
-a face the other side counts. Schemes of second order, which know both ends of a step, do without it.
+a face the other side counts. Schemes of second order around a step do without it.
 """
 
 from __future__ import annotations
