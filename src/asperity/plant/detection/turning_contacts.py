@@ -1,4 +1,4 @@
-"""What fixed steps add to the velocities of round contacts because free bodies turn within them.
+"""What steps add to the velocities of round contacts because free bodies turn within them.
 
 A step works with the contact point where it begins. The centre of mass of a free body moves
 straight in it, but what is around that turns, and a round side is touched elsewhere as it does.
@@ -87,7 +87,7 @@ def _side_velocity(plant: Table, state: Table, c: int, side: int, step: float) -
         return _ZERO
     spin = vector_at(state.velocity, plant.trees.start[tree])
     if kind == _SPHERE:
-        # That is the way of its middle, which is the centre of mass of most of them.
+        # Its contact point moves as its middle does, which is the centre of mass of most balls.
         root = plant.bodies.reference[plant.geoms.body[geom]]
         middle = between(state.mj_geom_xpos, geom, state.mj_subtree_com, root)
         if dot(middle, middle) < (_CENTRED * plant.geoms.size[geom, 0]) ** 2:
