@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 import asperity as asp
+from asperity.derivatives import Transition
 from asperity.derivatives.convex_step import ConvexStep
 from asperity.derivatives.tangent import StepState
 from asperity.integrators.methods.icf import IcfMethod
@@ -228,3 +229,17 @@ def error(one: np.ndarray, other: np.ndarray) -> float:
     """Largest difference in a row, relative to the row's largest entry, or to 0.01."""
     rows = np.abs(other).max(axis=1, keepdims=True)
     return float(np.max(np.abs(one - other) / np.maximum(rows, 1e-2)))
+
+
+def central_differences(
+    transition: Transition, state: np.ndarray, control: np.ndarray, size: float
+) -> np.ndarray:
+    """What a step's end changes by with its beginning, by steps from displaced states."""
+    ends = [
+        transition.difference(
+            transition(transition.displace(state, -size * one), control),
+            transition(transition.displace(state, size * one), control),
+        )
+        for one in np.eye(transition.tangent_size)
+    ]
+    return np.array(ends).T / (2.0 * size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import derivative_models as models
 import mujoco
 import numpy as np
 import pytest
@@ -53,17 +54,8 @@ def test_steps_agree_with_differences(integrator: Integrator, kind: str, other: 
     data.qpos[3:7] = (1.0, 0.0, 0.0, 0.3) if slides else (1.0, 0.3, -0.2, 0.1)
     state, control = transition.state_of(data), np.zeros(0)
     _, ours = transition.linearize(state, control)
-    size, change = 1e-6, np.eye(transition.tangent_size)
-    by_state = np.array(
-        [
-            transition.difference(
-                transition(transition.displace(state, -size * one), control),
-                transition(transition.displace(state, size * one), control),
-            )
-            / (2.0 * size)
-            for one in change
-        ]
-    ).T
+    size = 1e-6
+    by_state = models.central_differences(transition, state, control, size)
     np.testing.assert_allclose(ours.by_state, by_state, atol=1e-4 * np.abs(by_state).max())
     values = transition.values
     for index in range(len(parameters)):
