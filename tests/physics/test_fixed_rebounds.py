@@ -100,7 +100,8 @@ def test_only_impacts_that_show_are_changed() -> None:
     assert rebounds(1e-3, 0.0, 0.5) == 1
     assert rebounds(1e-2, 0.0, 0.5) == 1
     assert rebounds(1e-4, 0.0, 0.5) == 0  # a hundred steps in the impact
-    assert rebounds(1e-3, 100.0, 0.5) == 0  # no rebound to lose
+    assert rebounds(1e-4, 100.0, 0.5) == 0  # no rebound to lose
+    assert rebounds(1e-3, 100.0, 0.5) == 1  # a step carries it deeper than its impact would
     assert rebounds(1e-3, 0.0, 0.1) == 0  # at rest
 
 

@@ -25,6 +25,10 @@ that brings the bodies together again soon, they do not rebound. Newton's law le
 that lands level on unequal arms; the impact of springs would turn it. Contacts of the same two
 links decide together whether they rebound, because friction presses some and lifts others.
 
+A step finds a contact only when bodies overlap, and may by then have carried them deeper than their
+impact could. They would part at 1/d at most. Such impacts, too, are taken to happen when the
+surfaces meet.
+
 None of this is part of the ICF, SAP or TAMSI papers.
 """
 
@@ -47,6 +51,7 @@ from asperity.integrators.steppings.mobility import along_normal
 from asperity.integrators.world_layout import (
     END_VELOCITY,
     METHOD_SIGNATURE,
+    NOT_CONVERGED,
     OK,
     SHARE_SIGNATURE,
     WORLD,
@@ -60,6 +65,8 @@ __all__ = ["add_rebounds", "begin_rebounds", "find_rebounds"]
 # if the bodies would then be apart for so many steps.
 _DAMPED = 0.1
 _STEPS_APART = 10.0
+# Steps that it may take to part at the speed that dissipation allows, unless the impact is placed.
+_STUCK = 2.0
 # Overlap from which a contact has not begun within the step before, as a share of what that leaves,
 # and (ω δt)² up to which its impact then goes on as it has begun.
 _OLD = 1.001
@@ -88,6 +95,30 @@ def _parting_speed(
         default = problem.options.relaxation_time
         time = default if default >= 0.0 else step
     return met * linear_restitution(0.5 * np.sqrt(square) * time)
+
+
+@compiled
+def _sticks(
+    contacts: Table, c: int, overlap: float, square: float, closing: float, press: float,
+    step: float,
+) -> bool:  # fmt: skip
+    """Whether the step before has carried bodies deeper than their impact could, and they stay so.
+
+    The law does not let them part faster than 1/d. Points of flexes move by themselves, and
+    pressure fields do not say how deep an impact goes.
+    """
+    if contacts.patch[c] >= 0:
+        return False
+    for side in range(2):
+        if contacts.vertex[c, side] >= 0 or contacts.element[c, side] >= 0:
+            return False
+    if overlap > _OLD * closing * step:
+        return False
+    dissipation = contacts.dissipation[c]
+    brought = impact_energy(closing, 0.0, 0.0, dissipation, 0.0)
+    if 0.5 * square * overlap * overlap - press * overlap <= brought:
+        return False
+    return bool(overlap * dissipation > _STUCK * step)
 
 
 @compiled
@@ -238,12 +269,15 @@ def find_rebounds(world: Table, first: int, last: int, _unused: int) -> int:
             speed <= NOTABLE
             or 0.5 * np.pi * speed * np.sqrt(square) * step <= _DAMPED * closing
             or 2.0 * speed <= pressing * _STEPS_APART * step
+        ) and (
+            problem.law.damps_linearly == 1
+            or not _sticks(contacts, chosen, overlap, square, closing, pressing, step)
         ):
             continue
         if _rolls_or_glides(world, source, group, c, closing):
             continue
-        place = (overlap + after * (speed - 0.5 * again * after)) / step
-        end = speed - again * (after - 0.5 * step)
+        place = (overlap + max(after * (speed - 0.5 * again * after), 0.0)) / step
+        end = max(speed - again * (after - 0.5 * step), 0.0)
         for point in range(group, c):
             _begin_rebound(problem, contacts, point, place, end, _STIFF / inverse)
         atomic_add(world.address + 8 * _REBOUNDS, 1)
@@ -252,12 +286,21 @@ def find_rebounds(world: Table, first: int, last: int, _unused: int) -> int:
 
 @compiled
 def _solve_again(world: Table, source: Table) -> int:
-    """Solve islands with rebounds by the law's present numbers, from the last solution."""
+    """Solve islands with rebounds by the law's present numbers, from the last solution.
+
+    A solve whose bounds of friction do not settle has not converged: stiff contacts of linkages may
+    wedge.
+    """
+    counts = world.problem.counts
+    unsettled = counts.unsettled
     velocity_from_solver(world.plant, source.cdof, world.problem.iterate.velocity, world.guess)
     world.guess_kind = END_VELOCITY
     world.problem.guess.only_marked = 1
     code = minimise(world, source)
     world.problem.guess.only_marked = 0
+    if counts.unsettled > unsettled:
+        counts.unsettled = unsettled
+        return NOT_CONVERGED
     return code
 
 

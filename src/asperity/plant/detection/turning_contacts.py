@@ -14,7 +14,8 @@ it the disk of Euler loses its energy within seconds, and the gap of a ball that
 centre of mass beside its own is wrong by ½ δt² ω² p.
 
 Corners and faces have nothing added: a step does not know when a corner leaves the ground, and for
-a face the other side counts. Schemes of second order around a step do without it.
+a face the other side counts. Patches of pressure fields have nothing added either: their points
+move through the bodies. Schemes of second order around a step do without it.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def _side_velocity(plant: Table, state: Table, c: int, side: int, step: float) -
     contacts = state.contacts
     link = contacts.link[c, side]
     geom = contacts.geom[c, side]
-    if link < 0 or geom >= plant.ngeom:
+    if link < 0 or geom >= plant.ngeom or contacts.patch[c] >= 0:
         return _ZERO
     tree = contacts.link_tree[link]
     kind = plant.geoms.kind[geom]
