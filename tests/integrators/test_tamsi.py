@@ -142,7 +142,8 @@ def test_clutter_at_ten_milliseconds_survives() -> None:
     # Stiction is entered hundreds of times.
     assert sim.session.method.base.table.limited > 50
     assert report.stats.longest_iterations < 10 * report.stats.solves
-    assert report.stats.solves < 1.1 * report.stats.steps
+    # A step with impacts that happen at once is solved at most three times.
+    assert report.stats.solves - 2 * report.stats.rebounds < 1.1 * report.stats.steps
     heights = sim.data.qpos.reshape(-1, 7)[:, 2]
     assert np.all(heights > 0.045)
 
