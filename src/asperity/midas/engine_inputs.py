@@ -24,6 +24,7 @@ from asperity.midas.model.motor_tables import (
     motor_tables,
 )
 from asperity.midas.model.shared_limits import SharedLimits
+from asperity.midas.pose.placement import place
 from asperity.plant.model.joints import is_disabled
 from asperity.plant.model.own_options import OwnOptions
 
@@ -71,8 +72,14 @@ class EngineInputs:
         self._turning_joints = [
             link.joint for link in links.links if link.kind not in (HINGE, SLIDE)
         ]
-        # Whether an applied force turns with a link, or its moment does.
+        # Whether an applied force turns with a link, or its moment does, as that on such bodies.
         self._turning_forces = False
+        self._off_centre = np.zeros(model.nbody, bool)
+        for body in range(1, model.nbody):
+            link = links.links[links.body_link[body]] if links.body_link[body] >= 0 else None
+            if link is not None and not link.is_mocap and not link.twists:
+                centre = links.centre_of(model, body)
+                self._off_centre[body] = bool(np.any(np.abs(centre) > _ROUND_OFF))
         self._mocap_bodies = [int(i) for i in np.flatnonzero(model.body_mocapid >= 0)]
         # What each was told last.
         self.mocap_pose = np.full((len(self._mocap_bodies), 7), np.nan)
@@ -115,7 +122,8 @@ class EngineInputs:
         self._motor_feed.feed(control, table)
         if self.looks_at_state:
             state = self.linearized.evaluate(table.poses.qpos, table.poses.qvel)
-            self.linearized.refresh(table, state)
+            if self.linearized.any:
+                self.linearized.refresh(table, state, *self._configuration_ahead(table, data))
             self.evaluated_motors.feed(table, state, control, activation, self._time_step)
             self.shared_limits.hold(table, state, control, activation, self._time_step)
         self._read_applied_forces(table, data, gravity)
@@ -175,15 +183,20 @@ class EngineInputs:
 
     def _read_applied_forces(self, table: Table, data: mujoco.MjData, gravity: Floats) -> None:
         model = self.model
-        axes = table.poses.q[: len(self.links.links), 1:]
+        force = np.array(data.qfrc_applied) + self.shared_limits.change
+        pushed = np.flatnonzero(np.any(data.xfrc_applied != 0.0, axis=1))
+        turning = np.isin(model.dof_jntid, self._turning_joints)
+        self._turning_forces = bool(np.any(force[turning]) or np.any(self._off_centre[pushed]))
+        q = table.poses.q
+        if self.turning:
+            # What turns with links has, to second order, the axes that they end the step with.
+            q = self._configuration_ahead(table, data)[2]
+        axes = q[: len(self.links.links), 1:]
         held = np.einsum("ni,nij->nj", self._held_moments, axes)
         table.forces.wrench[:, :3] = 0.0
         table.forces.wrench[:, 3:] = np.cross(gravity, held)
         table.joints.applied[:] = 0.0
-        force = np.array(data.qfrc_applied) + self.shared_limits.change
-        turning = np.isin(model.dof_jntid, self._turning_joints)
-        self._turning_forces = bool(np.any(force[turning]))
-        for body in np.flatnonzero(np.any(data.xfrc_applied != 0.0, axis=1)):
+        for body in pushed:
             link = int(self.links.body_link[body])
             if link >= 0 and self.links.links[link].twists:
                 own = self.links.links[link]
@@ -191,23 +204,24 @@ class EngineInputs:
                 force[model.jnt_dofadr[own.joint]] += about @ data.xfrc_applied[body, 3:]
             elif link >= 0 and not self.links.links[link].is_mocap:
                 centre = self.links.centre_of(model, int(body))
-                self._turning_forces |= bool(np.any(np.abs(centre) > _ROUND_OFF))
-                arm = centre @ table.poses.q[link, 1:]
+                arm = centre @ q[link, 1:]
                 push, torque = data.xfrc_applied[body, :3], data.xfrc_applied[body, 3:]
                 table.forces.wrench[link, :3] += push
                 table.forces.wrench[link, 3:] += torque + np.cross(arm, push)
-        self._spread(table, force, axes)
+        self._spread(table, force, q)
         if self.fluid.is_there:
             qpos, qvel = self._state_ahead(table)
             drag, table.forces.drag, table.forces.drag_rate, turn = self.fluid.at(qpos, qvel)
             # What acts ahead has the axes that links have there.
-            ahead = [turn[model.jnt_bodyid[link.joint]].T for link in self.links.links]
-            self._spread(table, drag, np.array(ahead))
+            ahead = q.copy()
+            for i, link in enumerate(self.links.links):
+                ahead[i, 1:] = turn[model.jnt_bodyid[link.joint]].T
+            self._spread(table, drag, ahead)
         elif len(table.forces.drag) > 0:
             table.forces.drag = np.zeros((0, 12, 12))
 
-    def _spread(self, table: Table, force: Floats, axes: Floats) -> None:
-        """Add generalized forces to those of joints and links, whose axes are the rows."""
+    def _spread(self, table: Table, force: Floats, q: Floats) -> None:
+        """Add generalized forces to those of joints and links, at a configuration of these."""
         if not np.any(force):
             return
         scalar = 0
@@ -219,7 +233,17 @@ class EngineInputs:
                 table.joints.applied[scalar] += force[dof]
                 scalar += 1
             else:
-                _apply_to_link(table, i, link_, force[dof:], axes[i])
+                _apply_to_link(table, i, link_, force[dof:], q)
+
+    def _configuration_ahead(
+        self, table: Table, data: mujoco.MjData
+    ) -> tuple[Floats, Floats, Floats]:
+        """Where velocities lead in a step: ``qpos``, variables and link coordinates."""
+        qpos = np.array(table.poses.qpos)
+        mujoco.mj_integratePos(self.model, qpos, table.poses.qvel, float(table.time.last_step))
+        targets = self.mocap_targets(data)
+        z, q = place(self.model, self.links, qpos, np.asarray(table.poses.qvel), targets)[:2]
+        return qpos, z, q
 
     def _state_ahead(self, table: Table) -> tuple[Floats, Floats]:
         """Where the next step ends, if accelerations stay what they are, or the state at hand.
@@ -236,14 +260,15 @@ class EngineInputs:
         return qpos, 2.0 * table.poses.qvel - table.poses.qvel_before
 
 
-def _apply_to_link(table: Table, index: int, link: Link, force: Floats, axes: Floats) -> None:
+def _apply_to_link(table: Table, index: int, link: Link, force: Floats, q: Floats) -> None:
     """Applied force of a free or ball joint: in world axes at its origin, torque in its own."""
+    axes = q[index, 1:]
     if link.kind == POINT:
         push = link.turn @ force[:3]
         if link.holder >= 0:
             # The joint is between the two.
-            push = push @ table.poses.q[link.holder, 1:]
-            arm = table.poses.q[index, 0] - table.poses.q[link.holder, 0]
+            push = push @ q[link.holder, 1:]
+            arm = q[index, 0] - q[link.holder, 0]
             table.forces.wrench[link.holder, :3] -= push
             table.forces.wrench[link.holder, 3:] -= np.cross(arm, push)
         table.forces.wrench[index, :3] += push

@@ -3,13 +3,15 @@
 Lengths of tendons through space, what actuators on sites, on slider-cranks and on ball and free
 joints pull along, the six or three directions in which a free or ball joint has armature or dry
 friction, and those in which anything acts on a vertex of a flex: of each, MuJoCo knows the value L
-and the moment J = ∂L̇/∂q̇ at a step's beginning. Over the step they are taken as
+and the moment J = ∂L̇/∂q̇ at a configuration. Over a step they are taken as
 
     L(z) = L₀ + g·(z − z₀),        g = J ∂q̇/∂ż,
 
-so that whatever acts on a joint's coordinate (`asperity.midas.energy.joint_terms`) acts on them in
-the same way, implicitly, with the moment of the step's beginning. They come after joints and fixed
-tendons in all tables of coordinates.
+about the configuration to which the velocities of the step's beginning lead. Whatever acts on a
+joint's coordinate (`asperity.midas.energy.joint_terms`) acts on them in the same way, implicitly.
+With the moments of the step's beginning forces would be of first order, and a load that swings on a
+taut string would leave its circle along the tangent, and be pulled back with a jerk. They come
+after joints and fixed tendons in all tables of coordinates.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from asperity.midas.model.links import Link, Links, variable_count
 from asperity.midas.model.motors import motor_actuators
 from asperity.midas.model.tendons import fixed_tendons
 from asperity.midas.pose.link_kinematics import copy_poses
+from asperity.midas.pose.placement import cross
 from asperity.midas.pose.reduced_evaluation import ReducedEvaluation
 from asperity.plant.model.joints import is_disabled
 from asperity.plant.model.limits import tendon_ranges
@@ -50,6 +53,7 @@ Floats = NDArray[np.float64]
 # What a coordinate is the length of; of a tendon that has a limit, what this acts on; of an
 # equality of tendons, its gap. Of gaps, and of what is beyond a limit, a part is left for later.
 TENDON, MOTOR, DOF, LIMIT, HELD = range(5)
+_KINDS = 5
 _TENDONS = (TENDON, LIMIT)
 
 _FLAG = mujoco.mjtDisableBit
@@ -81,6 +85,21 @@ class LinearizedCoordinates:
         self._ahead = ReducedEvaluation(model, options)
         self.sources = _sources(model, links.links)
         self.first = len(scalar_links(links.links)) + len(fixed_tendons(model))
+        # Of each kind, which coordinates are of it, and of what.
+        self._numbers = {
+            kind: (
+                np.array([i for i, one in enumerate(self.sources) if one.kind == kind], np.int64),
+                np.array([one.index for one in self.sources if one.kind == kind], np.int64),
+            )
+            for kind in range(_KINDS)
+        }
+        # Degrees of freedom of slides, which have a length.
+        own, source = self._numbers[DOF]
+        joint = model.dof_jntid[source]
+        slides = model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_SLIDE)
+        self._slides, self._slide_qpos = own[slides], model.jnt_qposadr[joint[slides]]
+        self._moved = np.concatenate([self._numbers[MOTOR][0], own])
+        self._bound = np.concatenate([self._numbers[LIMIT][0], self._numbers[HELD][0]])
 
     @property
     def any(self) -> bool:
@@ -167,99 +186,85 @@ class LinearizedCoordinates:
         """Lengths, moments and rates at a state, in data of its own."""
         return self._evaluation.at(qpos, qvel)
 
-    def refresh(self, table: Table, data: mujoco.MjData) -> None:
-        """Let the coordinates be those of the engine's state, which ``data`` was evaluated at."""
+    def refresh(
+        self, table: Table, data: mujoco.MjData, qpos: Floats, z: Floats, q: Floats
+    ) -> None:
+        """Let the coordinates be those of the step from the engine's state.
+
+        Parameters
+        ----------
+        table : Table
+            The engine's.
+        data : mujoco.MjData
+            Evaluated at its state.
+        qpos, z, q : ndarray
+            Positions, variables and link coordinates to which the state's velocities lead.
+        """
         joints = table.joints
-        if not self.sources:
-            return
-        value = np.array([self._value(source, data) for source in self.sources])
-        moment = np.stack([self._moment(source, data) for source in self.sources])
-        left = np.array(
-            [self._left(table, source, y) for source, y in zip(self.sources, value, strict=True)]
-        )
-        self._look_ahead(table, value, moment)
-        value -= left
-        slopes = self._slopes(table, moment)
-        for i in range(len(self.sources)):
-            own = slice(int(joints.linear_start[i]), int(joints.linear_start[i + 1]))
-            variables = joints.linear_variable[own]
-            joints.linear_slope[own] = slopes[i, variables]
-            joints.linear_origin[own] = table.poses.z[variables]
-        joints.linear_value[:] = value
+        step, qvel = float(table.time.last_step), np.array(table.poses.qvel)
+        ahead = self._ahead.at(qpos, qvel)
+        present, moment = self._lengths(data)
+        end, slope = self._lengths(ahead)
+        # Lengths of motors and degrees of freedom may be no functions of the configuration.
+        moved = self._moved
+        end[moved] = present[moved] + 0.5 * step * (moment[moved] + slope[moved]) @ qvel
+        slopes = self._slopes(table, slope, z, q)
+        left = np.zeros(len(self.sources))
+        for i in self._bound:
+            left[i] = self._left(table, self.sources[i], float(present[i]))
+        # Limits and equalities begin with what the step counts with, which they may not pass.
+        bound = self._bound
+        present[bound] = end[bound] + slopes[bound] @ (np.asarray(table.poses.z) - z)
+        variables = joints.linear_variable
+        rows = np.repeat(np.arange(len(self.sources)), np.diff(joints.linear_start))
+        joints.linear_slope[:] = slopes[rows, variables]
+        joints.linear_origin[:] = z[variables]
+        joints.linear_value[:] = end - left
+        value = present - left
         own = slice(self.first, None)
         if table.time.has_history:
             joints.before[own] += value - joints.value[own]
             joints.older[own] += value - joints.value[own]
         else:
-            joints.rate[own] = moment @ np.asarray(table.poses.qvel)
+            joints.rate[own] = moment @ qvel
         joints.value[own] = value
 
-    def _look_ahead(self, table: Table, value: Floats, moment: Floats) -> None:
-        """Let what limits and equalities act on be linear about where the state leads in a step.
+    def _lengths(self, data: mujoco.MjData) -> tuple[Floats, Floats]:
+        """Lengths of all coordinates, and their moments, shape (r, nv)."""
+        model, number = self._model, self._numbers
+        value = np.zeros(len(self.sources))
+        moment = np.zeros((len(self.sources), model.nv))
+        tendons, by_tendon = data.ten_length, np.zeros((model.ntendon, model.nv))
+        if model.ntendon:
+            rows = model.ten_J_rownnz, model.ten_J_rowadr, model.ten_J_colind
+            mujoco.mju_sparse2dense(by_tendon, data.ten_J.ravel(), *rows)
+        for kind in _TENDONS:
+            own, source = number[kind]
+            value[own], moment[own] = tendons[source], by_tendon[source]
+        own, source = number[MOTOR]
+        if own.size:
+            by_motor = np.zeros((len(data.actuator_length), model.nv))
+            rows = data.moment_rownnz, data.moment_rowadr, data.moment_colind
+            mujoco.mju_sparse2dense(by_motor, data.actuator_moment.ravel(), *rows)
+            value[own], moment[own] = data.actuator_length[source], by_motor[source]
+        own, source = number[DOF]
+        moment[own, source] = 1.0
+        value[self._slides] = data.qpos[self._slide_qpos] - model.qpos0[self._slide_qpos]
+        for i, equality in zip(*number[HELD], strict=True):
+            value[i], slope = self._gap(equality, data)
+            one, other = _tendons_of_equality(model, equality)
+            moment[i] = by_tendon[one] - (slope * by_tendon[other] if other >= 0 else 0.0)
+        return value, moment
 
-        A load that swings on a taut string would leave its circle along the tangent, and be pulled
-        back with a jerk.
-        """
-        own = [i for i, source in enumerate(self.sources) if source.kind in (LIMIT, HELD)]
-        if not own:
-            return
-        qpos, qvel = np.array(table.poses.qpos), np.array(table.poses.qvel)
-        mujoco.mj_integratePos(self._model, qpos, qvel, float(table.time.last_step))
-        data = self._ahead.at(qpos, qvel)
-        for i in own:
-            moment[i] = self._moment(self.sources[i], data)
-            length = self._value(self.sources[i], data)
-            value[i] = length - float(table.time.last_step) * float(moment[i] @ qvel)
-
-    def _left(self, table: Table, source: _Source, value: float) -> float:
+    def _left(self, table: Table, source: _Source, gap: float) -> float:
         """What a step leaves of an equality's gap, or of what is beyond a limit."""
-        gap, recovery = value, EQUALITY_RECOVERY
+        recovery = EQUALITY_RECOVERY
         if source.kind == LIMIT:
             low, high = tendon_ranges(self._model)[source.index]
-            gap, recovery = value - min(max(value, float(low)), float(high)), LIMIT_RECOVERY
-        elif source.kind != HELD:
-            return 0.0
+            gap, recovery = gap - min(max(gap, float(low)), float(high)), LIMIT_RECOVERY
         if not table.time.has_history:
             return gap
         return gap * recovery / (recovery + float(table.time.last_step))
-
-    def _value(self, source: _Source, data: mujoco.MjData) -> float:
-        if source.kind in _TENDONS:
-            return float(data.ten_length[source.index])
-        if source.kind == HELD:
-            return self._gap(source.index, data)[0]
-        if source.kind == MOTOR:
-            return float(data.actuator_length[source.index])
-        joint = int(self._model.dof_jntid[source.index])
-        if int(self._model.jnt_type[joint]) != int(mujoco.mjtJoint.mjJNT_SLIDE):
-            return 0.0
-        at = int(self._model.jnt_qposadr[joint])
-        return float(data.qpos[at] - self._model.qpos0[at])
-
-    def _moment(self, source: _Source, data: mujoco.MjData) -> Floats:
-        model = self._model
-        row = np.zeros(model.nv)
-        if source.kind == DOF:
-            row[source.index] = 1.0
-        elif source.kind in _TENDONS:
-            self._add_tendon(row, source.index, 1.0, data)
-        elif source.kind == HELD:
-            _, slope = self._gap(source.index, data)
-            one, other = _tendons_of_equality(model, source.index)
-            self._add_tendon(row, one, 1.0, data)
-            if other >= 0:
-                self._add_tendon(row, other, -slope, data)
-        else:
-            start = int(data.moment_rowadr[source.index])
-            own = slice(start, start + int(data.moment_rownnz[source.index]))
-            row[data.moment_colind[own]] = data.actuator_moment.ravel()[own]
-        return row
-
-    def _add_tendon(self, row: Floats, tendon: int, weight: float, data: mujoco.MjData) -> None:
-        model = self._model
-        start = int(model.ten_J_rowadr[tendon])
-        own = slice(start, start + int(model.ten_J_rownnz[tendon]))
-        row[model.ten_J_colind[own]] += weight * data.ten_J.ravel()[own]
 
     def _gap(self, equality: int, data: mujoco.MjData) -> tuple[float, float]:
         """Gap y₁ − p(y₂) of lengths from the reference pose's [m], and the slope p′."""
@@ -270,24 +275,24 @@ class LinearizedCoordinates:
         gap = float(data.ten_length[one] - model.tendon_length0[one]) - float(p(away))
         return gap, float(p.deriv()(away))
 
-    def _slopes(self, table: Table, moment: Floats) -> Floats:
-        """g of coordinates with the moments J, shape (r, number of variables).
+    def _slopes(self, table: Table, moment: Floats, z: Floats, q: Floats) -> Floats:
+        """g of coordinates with the moments J at a configuration, shape (r, number of variables).
 
         By the velocities of rigid links: angular ones are ω·u = ½ Σ (aᵢ × ȧᵢ)·u, of the rows aᵢ of
         Aᵀ.
         """
         by_link = np.zeros((len(moment), *table.newton.link_gradient.shape))
-        own = np.zeros((len(moment), len(table.poses.z)))
+        own = np.zeros((len(moment), len(z)))
         for i, link in enumerate(self._links.links):
             if link.is_mocap:
                 continue
             dof = int(self._model.jnt_dofadr[link.joint])
-            axes = np.asarray(table.poses.q[i, 1:])
+            axes = q[i, 1:]
             if link.kind == SLIDE:
                 own[:, table.links.variable[i]] += moment[:, dof]
                 continue
             if link.kind == POINT:
-                _add_vertex_slopes(table, by_link, i, link, moment[:, dof : dof + 3])
+                _add_vertex_slopes(q, by_link, i, link, moment[:, dof : dof + 3])
                 continue
             if link.kind == FREE:
                 by_link[:, i] += np.einsum(
@@ -300,38 +305,46 @@ class LinearizedCoordinates:
                 spin = np.outer(moment[:, dof], link.axis @ axes)
             if not np.any(spin):
                 continue
-            by_link[:, i, 1:] += 0.5 * np.cross(spin[:, None], axes[None])
+            by_link[:, i, 1:] += 0.5 * cross(spin, axes)
             if link.kind != FREE and link.parent >= 0:
-                above = np.asarray(table.poses.q[link.parent, 1:])
-                by_link[:, link.parent, 1:] -= 0.5 * np.cross(spin[:, None], above[None])
+                above = q[link.parent, 1:]
+                by_link[:, link.parent, 1:] -= 0.5 * cross(spin, above)
         gradient = np.zeros_like(own)
-        _carry_gradients(table, by_link, gradient)
+        _carry_gradients(table, z, q, by_link, gradient)
         return own + gradient
 
 
-def _add_vertex_slopes(
-    table: Table, by_link: Floats, index: int, link: Link, moment: Floats
-) -> None:
+def _add_vertex_slopes(q: Floats, by_link: Floats, index: int, link: Link, moment: Floats) -> None:
     """Add slopes by a vertex, whose slides are along axes of its holder, shape (r, 3)."""
     push = moment @ link.turn.T
     if link.holder >= 0:
-        axes = np.asarray(table.poses.q[link.holder, 1:])
+        axes = q[link.holder, 1:]
         push = push @ axes
-        arm = table.poses.q[index, 0] - table.poses.q[link.holder, 0]
+        arm = q[index, 0] - q[link.holder, 0]
         by_link[:, link.holder, 0] -= push
-        by_link[:, link.holder, 1:] -= 0.5 * np.cross(np.cross(arm, push)[:, None], axes[None])
+        by_link[:, link.holder, 1:] -= 0.5 * cross(cross(arm, push), axes)
     by_link[:, index, 0] += push
 
 
-@compiled_loop(types.void(MIDAS.type, types.float64[:, :, :, ::1], types.float64[:, ::1]))
-def _carry_gradients(engine: Table, by_link: np.ndarray, out: np.ndarray) -> None:
-    """Fill gradients by variables from those by links, shape (r, n, 4, 3), at the present state."""
-    place_carries(engine.links, engine.hessian, engine.poses.z, engine.poses.q)
+@compiled_loop(
+    types.void(
+        MIDAS.type,
+        types.float64[::1],
+        types.float64[:, :, ::1],
+        types.float64[:, :, :, ::1],
+        types.float64[:, ::1],
+    )
+)
+def _carry_gradients(
+    engine: Table, z: np.ndarray, q: np.ndarray, by_link: np.ndarray, out: np.ndarray
+) -> None:
+    """Fill gradients by variables from those by links, shape (r, n, 4, 3), at a configuration."""
+    place_carries(engine.links, engine.hessian, z, q)
     for joint in range(engine.joints.slope.size):
         engine.joints.slope[joint] = 0.0
     for r in range(out.shape[0]):
         copy_poses(by_link[r], engine.newton.link_gradient)
-        carry_gradient(engine, engine.poses.q, out[r])
+        carry_gradient(engine, q, out[r])
 
 
 LINEARIZED_KERNELS = (_carry_gradients,)
