@@ -214,8 +214,8 @@ class EngineInputs:
             drag, table.forces.drag, table.forces.drag_rate, turn = self.fluid.at(qpos, qvel)
             # What acts ahead has the axes that links have there.
             ahead = q.copy()
-            for i, link in enumerate(self.links.links):
-                ahead[i, 1:] = turn[model.jnt_bodyid[link.joint]].T
+            for i, own in enumerate(self.links.links):
+                ahead[i, 1:] = turn[model.jnt_bodyid[own.joint]].T
             self._spread(table, drag, ahead)
         elif len(table.forces.drag) > 0:
             table.forces.drag = np.zeros((0, 12, 12))

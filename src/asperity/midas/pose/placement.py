@@ -14,10 +14,9 @@ __all__ = ["cross", "place"]
 Floats = NDArray[np.float64]
 
 # ε_ijk, of the cross product, shape (3, 9). np.cross takes many times longer for a few vectors.
-_PERMUTATION = np.zeros((3, 3, 3))
-_PERMUTATION[[0, 1, 2], [1, 2, 0], [2, 0, 1]] = 1.0
-_PERMUTATION[[0, 1, 2], [2, 0, 1], [1, 2, 0]] = -1.0
-_PERMUTATION = _PERMUTATION.reshape(3, 9)
+_PERMUTATION = np.zeros((3, 9))
+_PERMUTATION[[0, 1, 2], [5, 6, 1]] = 1.0
+_PERMUTATION[[0, 1, 2], [7, 2, 3]] = -1.0
 
 
 def cross(left: Floats, right: Floats) -> Floats:
