@@ -210,7 +210,7 @@ class Session(HoldsAddresses):
         self.note((*contact.notes, *contact_notes(contact, integrator, self.model)))
         self.note(self.plant.surfaces.notes)
         reason = "external systems" if systems else sleep_hindrance(self.plant)
-        if convex and _rests(integrator, self.model) and reason is not None:
+        if _rests(integrator, self.model) and reason is not None:
             self.note([f"Nothing sleeps, because there are {reason}.", *awake_notes(self.model)])
         if self.plant.surfaces.any_compliant and "surface" not in integrator.contact_parameters:
             self.note([f"{name} keeps geoms apart; their pressure fields play no part."])
