@@ -132,6 +132,16 @@ def test_what_all_sleeps_costs_no_solves() -> None:
     assert sim.session.base.statistics(sim.session.world)["solves"] == 0
 
 
+def test_bodies_start_awake_in_a_batch() -> None:
+    batch = asp.Batch(HANGING, 2, integrator=asp.Midas(), threads=1)
+    assert any("start awake: Body 'a'" in note for note in batch.load_report.notes)
+    height = int(np.flatnonzero(QPOS_OF == "d")[0]) + 2
+    for time in (0.1, 0.2):
+        batch.advance(0.1)
+        np.testing.assert_allclose(batch.qpos[:, height], 2.0 - 4.905 * time**2, atol=5e-3)
+        batch.vary("body_mass")[1] *= 2.0
+
+
 def test_where_nothing_sleeps_that_is_said() -> None:
     sim = asp.Simulator(BALLS.format(flag="enable"), integrator=asp.Midas())
     assert sim.load_report.notes == (
