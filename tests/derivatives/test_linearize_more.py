@@ -192,3 +192,44 @@ def test_capsules_whose_ends_share_a_joint_push_without_a_moment(joint: str) -> 
         integrator = asp.Icf(time_step=2e-3, resolve_impacts=False)
         found.append(asp.derivatives.linearize(model, data, integrator=integrator).A)
     np.testing.assert_allclose(found[0], found[1], atol=1e-6)
+
+
+SLEEPER = """<mujoco><option><flag sleep="{flag}"/></option><worldbody>
+  <geom type="plane" size="5 5 1" pos="0 0 -2"/>
+  <body pos="0 0 .1" sleep="init"><freejoint/><geom name="ball" size=".1"/>
+    <site name="s" pos=".05 0 0"/><body pos=".2 0 0"><joint axis="0 1 0"/><geom size=".05"/></body>
+  </body></worldbody>
+  <sensor><framepos objtype="site" objname="s"/><velocimeter site="s"/><accelerometer site="s"/>
+  <force site="s"/></sensor></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    "integrator",
+    [
+        asp.Icf(time_step=1e-3),
+        asp.Cenic(accuracy=1e-3),
+        asp.Sap(time_step=1e-3),
+        asp.Midas(time_step=1e-3),
+    ],
+    ids=["icf", "cenic", "sap", "midas"],
+)
+def test_what_starts_asleep_has_the_derivatives_of_what_is_awake(
+    integrator: asp.Integrator,
+) -> None:
+    found = []
+    for flag in ("enable", "disable"):
+        model = mujoco.MjModel.from_xml_string(SLEEPER.format(flag=flag))
+        data = mujoco.MjData(model)
+        data.qvel[:] = 0.1 * np.arange(model.nv)
+        linear = asp.derivatives.linearize(model, data, integrator=integrator)
+        transition = asp.derivatives.Transition(
+            model,
+            integrator=integrator,
+            parameters=[asp.derivatives.contact_parameter("friction", 0.3)],
+            step=1e-3,
+        )
+        forward = transition.sensitivities(transition.state_of(data), np.zeros((2, 0)))
+        found.append((linear.A, linear.C, forward.states, forward.by_state))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert np.abs(found[0][0]).max() > 0.9

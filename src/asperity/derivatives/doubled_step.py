@@ -45,6 +45,7 @@ from asperity.derivatives.tangent_space import (
     rotation_dofs,
 )
 from asperity.integrators.methods.extrapolation import Extrapolation, Swings
+from asperity.plant.model.sleep import awake_data
 from asperity.simulator import Simulator
 
 __all__ = ["Decisions", "DoubledStep"]
@@ -105,7 +106,7 @@ class DoubledStep:
         self._convex = convex
         self._whole = whole
         self._model = simulator.model
-        self._data = mujoco.MjData(simulator.model)
+        self._data = awake_data(simulator.model)
         self._rotations = rotation_dofs(simulator.model)
 
     def end(self, state: StepState, step: float) -> StepState:

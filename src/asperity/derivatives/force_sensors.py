@@ -1,10 +1,10 @@
 """Derivatives of touch, force and torque sensors in closed form.
 
 A touch sensor adds up normal forces. A force sensor feels what a body's parent exerts on it, so
-that with all bodies i behind it and their contacts c
+that with all bodies i behind it, what is applied to them, P_i and T_i, and their contacts c
 
-    F = Σ m_i (a_i − g) − Σ F_c,
-    τ = Σ x_i × m_i (a_i − g) + I_i α_i + ω_i × I_i ω_i − Σ p_c × F_c
+    F = Σ m_i (a_i − g) − P_i − Σ F_c,
+    τ = Σ x_i × (m_i (a_i − g) − P_i) + I_i α_i + ω_i × I_i ω_i − T_i − Σ p_c × F_c
 
 about the world's origin, as `mj_rnePostConstraint` adds them up.
 """
@@ -75,15 +75,12 @@ def force_rows(
     Returns
     -------
     dict of int to ndarray
-        By sensor, shape (1 or 3, 2nv+na+nu). Force and torque are missing where bodies feel forces
-        on them besides contacts.
+        By sensor, shape (1 or 3, 2nv+na+nu). Force and torque are missing where equalities hold
+        what a body carries.
     """
-    tied = np.any((data.eq_active != 0) & np.isin(model.eq_type, _TIES))
-    wrenches: dict[int, _Wrench] = {}
-    if not (tied or np.any(data.xfrc_applied)):
-        sites = model.sensor_objid[sensors[model.sensor_type[sensors] != _TOUCH]]
-        bodies = {int(body) for body in model.site_bodyid[sites]}
-        wrenches = _wrenches(model, data, bodies, contacts, acceleration)
+    sites = model.sensor_objid[sensors[model.sensor_type[sensors] != _TOUCH]]
+    bodies = {int(body) for body in model.site_bodyid[sites]} - _held(model, data)
+    wrenches = _wrenches(model, data, bodies, contacts, acceleration)
     found = {}
     for sensor in sensors.tolist():
         kind, site = int(model.sensor_type[sensor]), int(model.sensor_objid[sensor])
@@ -98,6 +95,19 @@ def force_rows(
             rows[np.abs(value) >= cutoff] = 0.0
         found[sensor] = rows
     return found
+
+
+def _held(model: mujoco.MjModel, data: mujoco.MjData) -> set[int]:
+    """Bodies that equalities hold, and all that carry one of them."""
+    found = {0}
+    for tie in np.flatnonzero((data.eq_active != 0) & np.isin(model.eq_type, _TIES)):
+        for end in (int(model.eq_obj1id[tie]), int(model.eq_obj2id[tie])):
+            of_site = model.eq_objtype[tie] == _OBJECT.mjOBJ_SITE
+            body = int(model.site_bodyid[end]) if of_site else end
+            while body not in found:
+                found.add(body)
+                body = int(model.body_parentid[body])
+    return found if len(found) > 1 else set()
 
 
 def _touch(
@@ -168,12 +178,12 @@ def _wrenches(
 def _of_motion(
     model: mujoco.MjModel, data: mujoco.MjData, body: int, acceleration: np.ndarray
 ) -> _Wrench:
-    """What a body's motion takes."""
+    """What a body's motion takes, but for what is applied to the body."""
     nv = model.nv
     frame = frame_of(model, data, int(_OBJECT.mjOBJ_BODY), body)
     own, spin = acceleration_of(model, data, frame), velocity_of(model, data, frame)
     mass = float(model.body_mass[body])
-    force = mass * own.linear
+    force = mass * own.linear - data.xfrc_applied[body, :3]
     change = frame.moves @ acceleration
     change[:, :nv] += own.linear_by_position
     change[:, nv : 2 * nv] += own.linear_by_velocity
@@ -194,4 +204,5 @@ def _of_motion(
     rows -= cross(change, frame.point)
     rows[:, :nv] += cross(frame.moves, force)
     moment = turning + np.cross(spin.angular, momentum) + np.cross(frame.point, force)
+    moment -= data.xfrc_applied[body, 3:]
     return _Wrench(force, moment, change, rows)

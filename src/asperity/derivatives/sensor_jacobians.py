@@ -16,7 +16,7 @@ from asperity.derivatives.frame_motion import (
 )
 from asperity.derivatives.tangent_space import skew
 
-__all__ = ["closed_rows"]
+__all__ = ["closed_rows", "constant_moment", "moment_row", "pulls_tendon"]
 
 _SENSOR, _OBJECT = mujoco.mjtSensor, mujoco.mjtObj
 _SIMPLE = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
@@ -188,6 +188,51 @@ def _subtree_com(model: mujoco.MjModel, data: mujoco.MjData, sensor: int) -> Row
     return (change,)
 
 
+def _subtree_velocity(model: mujoco.MjModel, data: mujoco.MjData, sensor: int) -> Rows:
+    rows, _ = _subtree_motion(model, data, int(model.sensor_objid[sensor]))
+    return rows
+
+
+def _subtree_momentum(model: mujoco.MjModel, data: mujoco.MjData, sensor: int) -> Rows:
+    """Of L = Σ I_i ω_i + m_i x_i × v_i − M c × v_c, with the centre of mass c of a subtree."""
+    _, rows = _subtree_motion(model, data, int(model.sensor_objid[sensor]))
+    return rows
+
+
+def _subtree_motion(model: mujoco.MjModel, data: mujoco.MjData, root: int) -> tuple[Rows, Rows]:
+    """Derivatives of the velocity of a subtree's centre of mass, and of its angular momentum."""
+    nv = model.nv
+    moves, centre, whole = np.zeros((3, nv)), data.subtree_com[root], model.body_subtreemass[root]
+    mujoco.mj_jacSubtreeCom(model, data, moves, root)
+    change, by_position, by_velocity = (np.zeros((3, nv)) for _ in range(3))
+    velocity = moves @ data.qvel
+    behind = {root}
+    for body in range(root, model.nbody):
+        if body != root and int(model.body_parentid[body]) not in behind:
+            continue
+        behind.add(body)
+        frame = frame_of(model, data, int(_OBJECT.mjOBJ_BODY), body)
+        own, mass = velocity_of(model, data, frame), float(model.body_mass[body])
+        inertia = frame.matrix @ (model.body_inertia[body][:, None] * frame.matrix.T)
+        change += mass * own.linear_change
+        by_position += cross(frame.turns, inertia @ own.angular)
+        by_position += inertia @ (own.angular_change - cross(frame.turns, own.angular))
+        moment = _moment_change(frame.point, own.linear, frame.moves, own.linear_change)
+        by_position += mass * moment
+        by_velocity += inertia @ frame.turns - mass * cross(frame.moves, frame.point)
+    by_position -= _moment_change(centre, velocity, whole * moves, change)
+    by_velocity += whole * cross(moves, centre)
+    # There is no velocity of what has no mass.
+    return (change / max(whole, mujoco.mjMINVAL), moves), (by_position, by_velocity)
+
+
+def _moment_change(
+    point: np.ndarray, vector: np.ndarray, moves: np.ndarray, change: np.ndarray
+) -> np.ndarray:
+    """The change of x × u, with those of x and u."""
+    return cross(moves, vector) - cross(change, point)
+
+
 def _own_dofs(model: mujoco.MjModel, sensor: int) -> np.ndarray:
     """Which degrees of freedom a joint's sensor has, as unit rows."""
     joint, values = int(model.sensor_objid[sensor]), int(model.sensor_dim[sensor])
@@ -239,15 +284,31 @@ def _tendon_velocity(model: mujoco.MjModel, data: mujoco.MjData, sensor: int) ->
 def _actuator(model: mujoco.MjModel, data: mujoco.MjData, sensor: int) -> Rows | None:
     """Of actuators of simple joints and of tendons."""
     actuator = int(model.sensor_objid[sensor])
-    kind, target = int(model.actuator_trntype[actuator]), int(model.actuator_trnid[actuator, 0])
     velocity = model.sensor_type[sensor] == _SENSOR.mjSENS_ACTUATORVEL
-    of_tendon = kind == int(mujoco.mjtTrn.mjTRN_TENDON)
-    simple = kind in _ONE_JOINT and int(model.jnt_type[target]) in _SIMPLE
-    if not simple and not (of_tendon and (not velocity or _is_fixed(model, target))):
+    if not (constant_moment(model, actuator) or (pulls_tendon(model, actuator) and not velocity)):
         return None
-    count, address = int(data.moment_rownnz[actuator]), int(data.moment_rowadr[actuator])
-    row = _sparse_row(model, data.actuator_moment, count, address, data.moment_colind)
+    row = moment_row(model, data, actuator)
     return (np.zeros_like(row), row) if velocity else (row,)
+
+
+def pulls_tendon(model: mujoco.MjModel, actuator: int) -> bool:
+    """Whether an actuator acts on a tendon."""
+    return int(model.actuator_trntype[actuator]) == int(mujoco.mjtTrn.mjTRN_TENDON)
+
+
+def constant_moment(model: mujoco.MjModel, actuator: int) -> bool:
+    """Whether an actuator's moment is constant: of a hinge, a slide or a fixed tendon."""
+    kind, target = int(model.actuator_trntype[actuator]), int(model.actuator_trnid[actuator, 0])
+    if pulls_tendon(model, actuator):
+        return _is_fixed(model, target)
+    return kind in _ONE_JOINT and int(model.jnt_type[target]) in _SIMPLE
+
+
+def moment_row(model: mujoco.MjModel, data: mujoco.MjData, actuator: int) -> np.ndarray:
+    """The moment of an actuator with one output, shape (1, nv)."""
+    output = int(model.actuator_outadr[actuator])
+    count, address = int(data.moment_rownnz[output]), int(data.moment_rowadr[output])
+    return _sparse_row(model, data.actuator_moment, count, address, data.moment_colind)
 
 
 def _constant(model: mujoco.MjModel, data: mujoco.MjData, sensor: int) -> Rows:
@@ -279,6 +340,8 @@ _ROWS: dict[int, Callable[[mujoco.MjModel, mujoco.MjData, int], Rows | None]] = 
         (_SENSOR.mjSENS_FRAMEANGACC, _angular_acceleration),
         (_SENSOR.mjSENS_MAGNETOMETER, _magnetometer),
         (_SENSOR.mjSENS_SUBTREECOM, _subtree_com),
+        (_SENSOR.mjSENS_SUBTREELINVEL, _subtree_velocity),
+        (_SENSOR.mjSENS_SUBTREEANGMOM, _subtree_momentum),
         (_SENSOR.mjSENS_JOINTPOS, _joint_position),
         (_SENSOR.mjSENS_BALLQUAT, _joint_position),
         (_SENSOR.mjSENS_JOINTVEL, _joint_velocity),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
+from asperity.derivatives.actuator_sensors import ACTUATOR_SENSORS, actuator_force_rows
 from asperity.derivatives.force_sensors import FORCE_SENSORS, force_rows
 from asperity.derivatives.sensor_jacobians import closed_rows
 from asperity.derivatives.step_derivative import StepDerivative, read_state
@@ -113,6 +114,8 @@ def _closed(derivative: StepDerivative, state: np.ndarray) -> tuple[np.ndarray, 
         by_state = step.by_state[nv : 2 * nv] / step.steps[0]
         by_state[:, nv : 2 * nv] -= np.eye(nv) / step.steps[0]
         data.flg_rnepost = False
+        if np.any(np.isin(model.sensor_type, ACTUATOR_SENSORS)):
+            mujoco.mj_fwdActuation(model, data)
         mujoco.mj_sensorAcc(model, data)
     rows, known = closed_rows(model, data, accelerations=late)
     columns[: 2 * nv] = rows[:, : 2 * nv].T
@@ -135,11 +138,13 @@ def _add_forces(
     """Fill the columns of sensors of forces, and mark them as known, if contacts allow it."""
     assert derivative.convex is not None
     model = derivative.simulator.model
+    driven = np.flatnonzero(np.isin(model.sensor_type, ACTUATOR_SENSORS))
+    found = actuator_force_rows(model, data, driven, tangent_size(model))
     asked = np.flatnonzero(np.isin(model.sensor_type, FORCE_SENSORS))
     contacts = derivative.convex.contact_changes(data, step) if len(asked) else None
-    if contacts is None:
-        return
-    for sensor, rows in force_rows(model, data, asked, contacts, acceleration).items():
+    if contacts is not None:
+        found |= force_rows(model, data, asked, contacts, acceleration)
+    for sensor, rows in found.items():
         first = int(model.sensor_adr[sensor])
         columns[:, first : first + len(rows)] = rows.T
         known[sensor] = True

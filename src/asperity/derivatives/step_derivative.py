@@ -26,6 +26,7 @@ from asperity.integrators.steppings.accepted import BUDGET_USED
 from asperity.integrators.world_layout import OK
 from asperity.plant.model.names import element, refuse_first
 from asperity.plant.model.plastic import plastic_size
+from asperity.plant.model.sleep import awake_data
 from asperity.plant.model.support import has_every_friction
 from asperity.simulator import Simulator
 
@@ -49,6 +50,8 @@ class StepDerivative:
 
     def __init__(self, simulator: Simulator) -> None:
         self.simulator = simulator
+        # What sleeps would not move with the state.
+        simulator.session.stay_awake()
         self._make_steps()
 
     def _make_steps(self) -> None:
@@ -87,7 +90,7 @@ class StepDerivative:
     @cached_property
     def kinematics(self) -> mujoco.MjData:
         """Data for kinematics alone, beside the simulator's."""
-        return mujoco.MjData(self.simulator.model)
+        return awake_data(self.simulator.model)
 
     @property
     def has_implicit_steps(self) -> bool:

@@ -242,9 +242,11 @@ class World(HoldsAddresses):
             data, room = self.current.data, self.contact_capacity
             self.resting = Resting(self.plant, data, room)
             self.table.resting = self.resting.table.address
-            self.problem.guess.at_rest = self.resting.table.at_rest
+            if self._problem is not None:
+                self._problem.guess.at_rest = self.resting.table.at_rest
         self.resting.falls_asleep = falls_asleep
-        self.resting.install(self.evaluated_states)
+        if self._problem is not None:
+            self.resting.install(self.evaluated_states)
         self.resting.read_model()
 
     @property

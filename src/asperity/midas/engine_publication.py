@@ -19,7 +19,7 @@ from asperity.contact.delivered import new_delivered
 from asperity.integrators.methods.own_results import OwnResults
 from asperity.integrators.world_layout import OK
 from asperity.midas.engine import Engine
-from asperity.midas.engine_contacts import read_contacts
+from asperity.midas.engine_contacts import EngineContacts, read_contacts
 from asperity.midas.limit_sensors import write_limit_sensors
 from asperity.midas.model.contact_numbers import PLAIN
 
@@ -40,13 +40,16 @@ class EngineResults(OwnResults):
     ----------
     engine : Engine
         In the state that is published.
+    asleep : ndarray
+        Which bodies sleep, shape (nbody,).
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, asleep: np.ndarray) -> None:
         super().__init__(engine.model)
         self._engine = engine
-        self._delivered = _delivered(engine)
+        self._delivered = _delivered(engine, asleep)
         self._acceleration = engine.acceleration
+        self._asleep = asleep[engine.model.dof_bodyid]
         self.margin = 2.0 * engine.table.options.activation
 
     @property
@@ -74,6 +77,7 @@ class EngineResults(OwnResults):
     def write_accelerations(self, data: mujoco.MjData) -> None:
         known = self._acceleration is not None
         data.qacc[:] = self._acceleration if known else data.qacc_smooth
+        data.qacc[self._asleep] = 0.0
         data.qacc_warmstart[:] = data.qacc
         inertial = np.zeros(self.model.nv)
         mujoco.mj_mulM(self.model, data, inertial, data.qacc)
@@ -95,9 +99,13 @@ class EngineResults(OwnResults):
             write_limit_sensors(self._engine, data)
 
 
-def _delivered(engine: Engine) -> Table:
-    """The engine's contacts with their forces."""
+def _delivered(engine: Engine, asleep: np.ndarray) -> Table:
+    """The engine's contacts with their forces, but for those of nothing that is awake."""
     found, friction = read_contacts(engine)
+    if np.any(asleep):
+        bodies = engine.model.geom_bodyid[found.geom]
+        awake = np.any((engine.links.body_link[bodies] >= 0) & ~asleep[bodies], axis=1)
+        found, friction = EngineContacts._make(part[awake] for part in found), friction[awake]
     count = len(found.geom)
     frame = _frames(found.normal)
     others = np.flatnonzero(np.any(found.slip_scale != PLAIN, axis=1))

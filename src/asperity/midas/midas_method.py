@@ -11,6 +11,7 @@ import numpy as np
 from asperity.compiled import Kernel
 from asperity.errors import warn_user
 from asperity.integrators.methods.method import Method
+from asperity.integrators.steppings.resting_inputs import heed_changes
 from asperity.integrators.world import World
 from asperity.midas.energy.adhesion import adhering, press
 from asperity.midas.engine import Engine
@@ -182,6 +183,9 @@ class MidasMethod(Method):
             engine.soft.check(adapt=self.adapt_activation, moved=edited, separated=separated)
         if outcome.changed:
             engine.write_state(world.current.table.qpos)
+            if world.resting is not None:
+                # That wakes nobody.
+                world.resting.table.qpos[:] = world.current.table.qpos
         engine.checked = True
         return outcome
 
@@ -219,6 +223,8 @@ class MidasMethod(Method):
         return compliance_notes(self.engine, plant.materials, of_all=of_all)
 
     def begin(self, world: World) -> None:
+        if world.resting is not None:
+            heed_changes(world.table)
         if not self._synchronised(world).checked:
             self._check(world, first=False)
         # A state that was edited since is not the one that was kept.
@@ -298,7 +304,9 @@ class MidasMethod(Method):
         pass
 
     def own_results(self, world: World) -> EngineResults:
-        return EngineResults(self._synchronised(world))
+        if world.resting is not None:
+            heed_changes(world.table)
+        return EngineResults(self._synchronised(world), world.bodies_at_rest)
 
     def fallbacks(self, world: World) -> tuple[int, int, int]:
         counts = self.engine.table.counts

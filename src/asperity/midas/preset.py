@@ -135,6 +135,9 @@ class Midas(Integrator):
     touch, force and torque sensors. Other constraints have no rows there; their generalized forces
     are in ``qfrc_constraint``.
 
+    Bodies that start asleep (``sleep="init"``) stay where they are. Their island wakes in the step
+    in which something awake comes within the activation distance of one of them.
+
     Forces of a surrounding fluid are linear over a step, about the velocities to which the last
     steps lead. The resisting part of their slope is implicit, so drag may stop a leaf within a
     step.
@@ -173,6 +176,7 @@ class Midas(Integrator):
     judged_contact_parameters = frozenset({"stiffness"})
     takes_every_actuator = True
     takes_every_friction = True
+    starts_asleep = True
 
     def __post_init__(self) -> None:
         for name in (

@@ -126,6 +126,8 @@ class Session(HoldsAddresses):
         Whether such a call does all of it, without Python in between.
     wakes : bool
         Whether data may come that is asleep to MuJoCo.
+    stays_awake : bool
+        Whether nothing sleeps, whatever is asked for.
     fast_motion : FastMotion or None
         Warns of steps that are too long; None where it has, or where none are.
     claim : Claim
@@ -170,6 +172,7 @@ class Session(HoldsAddresses):
     at_once: bool = field(init=False)
     wakes: bool = field(init=False)
     claim: Claim = field(init=False)
+    stays_awake: bool = False
     fast_motion: FastMotion | None = None
     stale: bool = False
     wall_time: float = 0.0
@@ -210,7 +213,7 @@ class Session(HoldsAddresses):
         self.note((*contact.notes, *contact_notes(contact, integrator, self.model)))
         self.note(self.plant.surfaces.notes)
         reason = "external systems" if systems else sleep_hindrance(self.plant)
-        if convex and _rests(integrator, self.model) and reason is not None:
+        if _rests(integrator, self.model) and reason is not None:
             self.note([f"Nothing sleeps, because there are {reason}.", *awake_notes(self.model)])
         if self.plant.surfaces.any_compliant and "surface" not in integrator.contact_parameters:
             self.note([f"{name} keeps geoms apart; their pressure fields play no part."])
@@ -291,6 +294,11 @@ class Session(HoldsAddresses):
         falls_asleep = sleep_is_wanted(self.integrator, self.model)
         self.world.let_rest(self.lets_sleep, falls_asleep=falls_asleep)
 
+    def stay_awake(self) -> None:
+        """Wake everything, and let nothing sleep from now on."""
+        self.stays_awake = True
+        self.set_sleep()
+
     # -- parts -----------------------------------------------------------------------------------
 
     @property
@@ -306,7 +314,7 @@ class Session(HoldsAddresses):
     @property
     def lets_sleep(self) -> bool:
         """Whether anything may sleep."""
-        wanted = _rests(self.integrator, self.model)
+        wanted = not self.stays_awake and _rests(self.integrator, self.model)
         return wanted and not self.has_systems and sleep_hindrance(self.plant) is None
 
     @property

@@ -82,6 +82,8 @@ class SimulatedWorlds(Worlds):
                 )
                 for _ in range(rows.count)
             ]
+        for sim in self._simulators:
+            sim.session.stay_awake()
         self._materials = self._simulators[0].session.plant.materials
         self._states = [
             np.zeros((rows.count, len(system.initial_state))) for system in self._systems
@@ -288,7 +290,9 @@ def _copies(systems: tuple[ExternalSystem, ...]) -> tuple[ExternalSystem, ...]:
 
 def _with_own_model(simulator: Simulator) -> Simulator:
     """A copy with a model of its own, and with the same systems, which users may have at hand."""
-    return copy.deepcopy(simulator, {id(system): system for system in simulator.systems})
+    made = copy.deepcopy(simulator, {id(system): system for system in simulator.systems})
+    made.session.stay_awake()
+    return made
 
 
 def _take_inputs(

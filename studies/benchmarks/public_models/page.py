@@ -27,10 +27,11 @@ CLASSES = (
 """How a model may end; refusals say what was met."""
 _SHARE = "run, of those without flex [%]"
 _COLUMNS = ("run on", "files", *CLASSES, _SHARE)
-_IGNORED = "ignored, of models that begin to run"
-# What notes say of what a model asks for and does not get.
+_IGNORED = "ignored or approximated, of models that begin to run"
+# What notes say of what a model asks for and does not get, or not as it is.
 _UNHEARD = re.compile(
-    r"ignore|not enforced|does not read|dropped|without limits|start awake|no part", re.I
+    r"ignore|not enforced|does not read|contacts rigid|dropped|without limits|start awake|no part",
+    re.I,
 )
 _ALL = "all"
 

@@ -129,6 +129,9 @@ class DisplacedModels:
             ]
             for index in range(len(parameters))
         ]
+        for sides in self.simulators:
+            for simulator in sides:
+                simulator.session.stay_awake()
         self._prepare()
 
     def _prepare(self) -> None:

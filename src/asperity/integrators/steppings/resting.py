@@ -34,7 +34,12 @@ from asperity.convex.contact_velocities import add_impulses
 from asperity.convex.island import IMPULSES, scaled_norm
 from asperity.convex.potentials.contact_driver import evaluate_contacts
 from asperity.integrators.results import copy_contact
-from asperity.integrators.steppings.resting_inputs import put_to_rest, remember, wake_changed
+from asperity.integrators.steppings.resting_inputs import (
+    heed_changes,
+    put_to_rest,
+    remember,
+    wake_changed,
+)
 from asperity.integrators.world_layout import METHOD_SIGNATURE, OK
 from asperity.plant.plant_layouts import STATE
 from asperity.plant.resting import forget_positions, wake_group
@@ -304,7 +309,7 @@ def _island_is_quiet(graph: Table, resting: Table, k: int) -> bool:
 @entry_point(METHOD_SIGNATURE)
 def fall_asleep(world: Table, source: Table, target: Table, step: float) -> int:
     """Let islands rest that may, after a step from a source to a target has been solved."""
-    plant, graph = world.plant, world.problem.graph
+    plant = world.plant
     resting = RESTING.at(world.resting)
     trees = plant.trees
     ready = False
@@ -326,6 +331,7 @@ def fall_asleep(world: Table, source: Table, target: Table, step: float) -> int:
             resting.horizon[tree] = 0.0
     if not ready:
         return OK
+    graph = world.problem.graph
     for k in range(graph.islands):
         if not _island_is_quiet(graph, resting, k):
             continue
@@ -394,5 +400,5 @@ def keep_contacts(world: Table, state: Table, _target: Table, interval: float) -
     return OK
 
 
-RESTING_STEP_KERNELS = (wake_changed, remember, fall_asleep, keep_contacts)
+RESTING_STEP_KERNELS = (wake_changed, heed_changes, remember, fall_asleep, keep_contacts)
 """What steppings of worlds in which something may rest need compiled."""

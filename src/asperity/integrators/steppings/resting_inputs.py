@@ -10,13 +10,14 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled import Table, compiled, compiled_loop, entry_point
 from asperity.compiled.arrays import copy_numbers
+from asperity.compiled.calls import call_p_status
 from asperity.integrators.world_layout import OK, WORLD
 from asperity.plant.resting import forget_positions, wake_all, wake_group
 from asperity.plant.resting_layout import RESTING
 
-__all__ = ["put_to_rest", "remember", "wake_changed"]
+__all__ = ["heed_changes", "put_to_rest", "remember", "wake_changed"]
 
 
 @compiled
@@ -116,6 +117,12 @@ def wake_changed(world: Table) -> int:
     if resting.starts == 1:
         _start_asleep(world, resting)
     return OK
+
+
+@compiled_loop(types.int64(WORLD.type))
+def heed_changes(world: Table) -> int:
+    """See `wake_changed`."""
+    return call_p_status(RESTING.at(world.resting).wake_changed, world)
 
 
 @compiled

@@ -33,6 +33,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.factor.outer_products import add_isotropic, add_outer, fill_square
+from asperity.midas.time.sleep import gap_sleeps
 
 __all__ = [
     "add_coupling_slopes",
@@ -175,7 +176,7 @@ def begin_equalities(engine: Table, h: float) -> None:
         if gaps.damping[i] > 0.0:
             _follow(engine, i)
         gap = _gap(engine, i, q, engine.joints.value)
-        gaps.rest[i] = _rest(gap, gaps.recovery[i], h)
+        gaps.rest[i] = gap if gap_sleeps(engine, i) else _rest(gap, gaps.recovery[i], h)
     for tie in range(ties.block.size):
         other = ties.link[tie, 1]
         for j in range(1, 4):

@@ -14,6 +14,7 @@ from asperity.compiled import Table
 from asperity.midas.lists.candidate_runs import SLACK
 from asperity.midas.model.links import Links
 from asperity.plant.model.own_options import OwnOptions
+from asperity.plant.model.sleep import awake_data
 
 __all__ = ["StickyGeoms"]
 
@@ -32,7 +33,7 @@ class StickyGeoms:
     def __init__(self, model: mujoco.MjModel, options: OwnOptions, links: Links) -> None:
         self._model, self._options, self._links = model, options, links
         self.any = bool(np.any(model.geom_adhesion) or np.any(model.pair_adhesion))
-        self._data = mujoco.MjData(model) if self.any else None
+        self._data = awake_data(model) if self.any else None
 
     def pull(self, table: Table, data: mujoco.MjData) -> None:
         """Add their forces to what is applied to links.

@@ -14,6 +14,13 @@ the world has no weight. Within a mechanism it is that of the heavier branch, fr
 the two meet. Piles, grips and impacts press harder. How fast surfaces part after an
 impact is a matter of dissipation, which Midas has, with any stiffness
 (`asperity.midas.time.rebounds`).
+
+The barrier cannot take the stiffness over. Its stroke ends at the surface, so that a contact that
+gives way by δ > d̂ would need a longer one: with 2δ, things would rest δ above a surface that they
+ought to sink into by δ, and fingers would hold things through as much air. In twelve public robots
+with springs for feet or fingers, most of 30 kN/m, δ is 1 to 5 mm. Nor is the barrier a spring: its
+force begins with the square of the depth. With the right depth under one load, it swings some 1.4
+times as fast there, and is half as deep as it ought to be under four times the load.
 """
 
 from __future__ import annotations
@@ -37,7 +44,7 @@ Floats = NDArray[np.float64]
 
 # Where gravity is off, loads are as on earth [m/s²].
 _GRAVITY = 9.81
-_UNREAD = "Midas does not read stiffness"
+_RIGID = "Midas keeps contacts rigid"
 
 
 def compliance_notes(
@@ -57,7 +64,7 @@ def compliance_notes(
     own = materials.geoms[model.ngeom :, STIFFNESS]
     given = own != (UNSET if of_all else contact_stiffness(model))
     flexes = [element(model, mujoco.mjtObj.mjOBJ_FLEX, i) for i in np.flatnonzero(given | of_all)]
-    notes = [f"{_UNREAD}: {listed(flexes)}."] if flexes else []
+    notes = [f"{_RIGID}: {listed(flexes)}."] if flexes else []
     one, other = pair_ends(engine.table.pairs.shape, engine.shapes.geom, engine.shapes.plane_geom)
     stiffness = _stiffness(materials, one, other, of_all=of_all)
     mass = _loads(model, np.array(model.geom_bodyid[one]), np.array(model.geom_bodyid[other]))
@@ -72,9 +79,9 @@ def compliance_notes(
         count = len(pairs) - 1
         more = f" (and {count} more pair{'s' if count > 1 else ''})" if count else ""
         notes.append(
-            f"{_UNREAD}: with it, a contact of {names[0]} and {names[1]} that bears "
-            f"{mass[pair]:.3g} kg would give way by {1e3 * gravity * square[pair]:.3g} mm and "
-            f"swing at {0.5 / (math.pi * math.sqrt(square[pair])):.3g} Hz{more}."
+            f"{_RIGID}: with the stiffness that is given, one of {names[0]} and {names[1]} that "
+            f"bears {mass[pair]:.3g} kg would give way by {1e3 * gravity * square[pair]:.3g} mm "
+            f"and swing at {0.5 / (math.pi * math.sqrt(square[pair])):.3g} Hz{more}."
         )
     return tuple(notes)
 

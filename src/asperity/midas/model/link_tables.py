@@ -95,6 +95,7 @@ def link_fields(
             -1,
             _addresses(model.jnt_dofadr, links),
         ),
+        "first_dof": _addresses(model.jnt_dofadr, links),
         "centre": stacked([link.centre for link in links], 3),
         "turn": stacked([link.turn for link in links], 3, 3),
         "holder": np.array([link.holder for link in links], dtype=np.int64),

@@ -59,6 +59,9 @@ LINKS = Layout(
     centre="f8[:,:]",  # centre of mass in the body frame [m]
     turn="f8[:,:,:]",  # axes in the parent's, at the reference pose, or those that qpos counts on
     holder="i8[:]",  # link in whose frame qpos of a vertex counts; −1 of what counts in the world
+    first_dof="i8[:]",  # first address in qvel, or −1
+    # Island of links that sleep, −1 of others, and of the world (`asperity.midas.time.sleep`).
+    island_asleep="i8[links + 1] = -1",
     # Variables that move a link, its ancestors' first: chain_start[l] to chain_start[l + 1].
     chain_start="i8[:]",
     chain_variable="i8[:]",

@@ -9,6 +9,7 @@ from asperity.compiled.calls import call_pp_status
 from asperity.midas.engine_layout import MIDAS
 from asperity.midas.factor.cholesky import factorize, solve
 from asperity.midas.soft.calls import ARRANGE, ask_soft
+from asperity.midas.time.sleep import keep_still
 
 __all__ = [
     "choose_direction",
@@ -42,7 +43,10 @@ def solve_again(engine: Table) -> None:
     """Fill the direction from the gradient and the factor at hand."""
     for i in range(engine.newton.gradient.size):
         engine.newton.direction[i] = -engine.newton.gradient[i]
+    keep_still(engine, engine.newton.direction)
     solve(engine)
+    # What is about to touch them would move them.
+    keep_still(engine, engine.newton.direction)
 
 
 @compiled

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.plant.model.own_options import OwnOptions
+from asperity.plant.model.sleep import awake_data
 
 __all__ = ["ReducedEvaluation"]
 
@@ -30,7 +31,7 @@ class ReducedEvaluation:
     def at(self, qpos: NDArray[np.float64], qvel: NDArray[np.float64]) -> mujoco.MjData:
         """All that follows from positions and velocities of a state."""
         if self._data is None:
-            self._data = mujoco.MjData(self._model)
+            self._data = awake_data(self._model)
         data = self._data
         data.qpos[:], data.qvel[:] = qpos, qvel
         with self._options as lent:

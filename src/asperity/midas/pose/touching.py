@@ -12,6 +12,7 @@ from asperity.geometry.surfaces import is_closed
 from asperity.midas.engine import Engine
 from asperity.midas.engine_contacts import SURVEY_KERNELS, survey
 from asperity.midas.geometry.crossings import crossing_pairs
+from asperity.plant.model.sleep import awake_data
 
 __all__ = ["TOUCHING_KERNELS", "find_touching", "merely_touch", "state_data"]
 
@@ -57,7 +58,7 @@ def merely_touch(engine: Engine, pair: int, distance: float) -> bool:
 
 def state_data(engine: Engine) -> mujoco.MjData:
     """MuJoCo's kinematics at the engine's given state."""
-    data = mujoco.MjData(engine.model)
+    data = awake_data(engine.model)
     data.qpos[:] = engine.table.poses.qpos
     data.mocap_pos[:], data.mocap_quat[:] = engine.data.mocap_pos, engine.data.mocap_quat
     mujoco.mj_kinematics(engine.model, data)

@@ -17,6 +17,7 @@ from asperity.midas.newton.trial import place_trial
 from asperity.midas.pose.link_kinematics import carry_axes, read_variables
 from asperity.midas.pose.matrices import make_orthogonal
 from asperity.midas.time.free_motion import angular_momentum, angular_velocity, turn
+from asperity.midas.time.sleep import is_asleep
 
 __all__ = ["predict", "predict_turns"]
 
@@ -148,6 +149,12 @@ def predict(engine: Table) -> bool:
     moves_on = _vertices_move_on(engine)
     for link in range(links.kind.size):
         kind = links.kind[link]
+        if is_asleep(engine, link):
+            for i in range(links.variable[link], links.variable[link + 1]):
+                z[i] = engine.poses.z_now[i]
+            q[link, :, :] = engine.poses.q_now[link]
+            joint += 1 if links.joint[link] >= 0 else 0
+            continue
         if kind in (FREE, BALL):
             if not _move_freely(engine, link, q):
                 return False

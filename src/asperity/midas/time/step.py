@@ -38,6 +38,12 @@ from asperity.midas.time.second_order import (
     moves_freely,
     put_off,
 )
+from asperity.midas.time.sleep import (
+    everything_sleeps,
+    let_sleep,
+    stay_asleep,
+    wake_touched_links,
+)
 from asperity.midas.time.step_end import finish_step
 from asperity.midas.time.step_start import prepare_step
 
@@ -195,9 +201,18 @@ def _solve_with_friction(engine: Table, h: float, second: bool) -> int:
 
 
 @compiled
+def _solve_awake(engine: Table, h: float, second: bool) -> int:
+    """The same, once more whenever that wakes what sleeps."""
+    code = _solve_with_friction(engine, h, second)
+    while code in (OK, NOT_CONVERGED, NON_FINITE, _NOT_SMOOTH) and wake_touched_links(engine):
+        code = _solve_with_friction(engine, h, second)
+    return code
+
+
+@compiled
 def _solve_first(engine: Table, h: float) -> int:
     """A step without a past, by two solutions; returns a code, or that it is none for BDF2."""
-    code = _solve_with_friction(engine, h, False)
+    code = _solve_awake(engine, h, False)
     if code != OK:
         return code
     if not moves_freely(engine):
@@ -205,7 +220,7 @@ def _solve_first(engine: Table, h: float) -> int:
         finish_step(engine, h, False)
         return OK
     invent_past(engine, h)
-    code = _solve_with_friction(engine, h, True)
+    code = _solve_awake(engine, h, True)
     if code != OK:
         forget_past(engine.time)
         return _NOT_SMOOTH
@@ -218,14 +233,18 @@ def _take_step(engine: Table, h: float) -> int:
     """Advance the engine's state by h [s]; returns a code, and unless it is OK changes nothing."""
     if engine.time.given == 1:
         engine.time.given = 0
+        # What sleeps is not to be thrown apart when it wakes.
+        sleeping = engine.time.sleeping
+        engine.time.sleeping = 0
         if _solve_with_friction(engine, max(h, TRIAL_STEP), False) == OK:
             lower_where_parting(engine)
+        engine.time.sleeping = sleeping
     if engine.options.second_order == 1 and engine.time.has_history == 0:
         code = _solve_first(engine, h)
         if code != _NOT_SMOOTH:
             return code
     second = may_look_back(engine.options, engine.time, h)
-    code = _solve_with_friction(engine, h, second)
+    code = _solve_awake(engine, h, second)
     if (
         code == OK
         and second
@@ -235,7 +254,7 @@ def _take_step(engine: Table, h: float) -> int:
     if code == _NOT_SMOOTH:
         put_off(engine.time)
         second = False
-        code = _solve_with_friction(engine, h, second)
+        code = _solve_awake(engine, h, second)
     if code == OK:
         finish_step(engine, h, second)
     return code
@@ -265,14 +284,17 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
     plant = world.plant
     advance_activations(engine.motors, source.act, target.act, h)
     copy_numbers(source.plastic, engine.soft.plastic)
+    let_sleep(engine, world)
+    qpos = target.qpos
+    qvel = target.qvel
+    copy_numbers(source.qpos, qpos)
+    copy_numbers(source.qvel, qvel)
+    if everything_sleeps(engine):
+        return OK
     code = solve_step(engine, h)
     if code != OK:
         return code
     copy_numbers(engine.soft.plastic, target.plastic)
-    qpos = target.qpos
-    qvel = target.qvel
-    for i in range(qpos.size):
-        qpos[i] = source.qpos[i]
     write_qpos(engine, qpos)
     call_ppdpp(
         plant.mujoco.differentiate_positions,
@@ -297,6 +319,7 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
         for i in range(engine.joints.dof.size):
             qvel[engine.joints.dof[i]] = engine.joints.rate[i]
     write_qvel(engine.links, engine.poses, qvel)
+    stay_asleep(engine, world, source, target)
     for i in range(qpos.size):
         engine.poses.qpos[i] = qpos[i]
     for i in range(qvel.size):

@@ -24,6 +24,7 @@ TIME = Layout(
     patience="i8",  # how many that will be after the next impact
     kept="i8",  # 1 if the state before the step is kept, so that the step may be done in parts
     may_be_rough="i8",  # 1 in a step of BDF2, which is given up when it meets with an impact
+    sleeping="i8",  # how many links sleep
     has_prediction="i8",  # 1 if the trial state is one
     draft="i8",  # whether a solution is asked for its normal forces only: `WHOLE` ...
     # Of restitution (`rebounds`): the gradient without contacts, and what the change of the trial

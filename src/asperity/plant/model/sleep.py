@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SLEEP",
+    "awake_data",
     "awake_notes",
     "may_rest",
     "sleep_hindrance",
@@ -61,6 +62,13 @@ def wake(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray | None:
     data.tree_asleep[:] = _AWAKE
     _update()(model._address, data._address)
     return found
+
+
+def awake_data(model: mujoco.MjModel) -> mujoco.MjData:
+    """New data of a model, with nothing asleep."""
+    data = mujoco.MjData(model)
+    wake(model, data)
+    return data
 
 
 def trees_to_start_asleep(model: mujoco.MjModel) -> np.ndarray:
