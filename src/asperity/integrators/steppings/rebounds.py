@@ -26,8 +26,8 @@ that lands level on unequal arms; the impact of springs would turn it. Contacts 
 links decide together whether they rebound, because friction presses some and lifts others.
 
 A step finds a contact only when bodies overlap, and may by then have carried them deeper than their
-impact could. They would part at 1/d at most. Such impacts, too, are taken to happen when the
-surfaces meet.
+impact could. They would part at 1/d at most. Such impacts of free bodies, too, are taken to happen
+when the surfaces meet.
 
 None of this is part of the ICF, SAP or TAMSI papers.
 """
@@ -51,7 +51,6 @@ from asperity.integrators.steppings.mobility import along_normal
 from asperity.integrators.world_layout import (
     END_VELOCITY,
     METHOD_SIGNATURE,
-    NOT_CONVERGED,
     OK,
     SHARE_SIGNATURE,
     WORLD,
@@ -99,18 +98,21 @@ def _parting_speed(
 
 @compiled
 def _sticks(
-    contacts: Table, c: int, overlap: float, square: float, closing: float, press: float,
-    step: float,
+    plant: Table, contacts: Table, c: int, overlap: float, square: float, closing: float,
+    press: float, step: float,
 ) -> bool:  # fmt: skip
-    """Whether the step before has carried bodies deeper than their impact could, and they stay so.
+    """Whether the step before has carried free bodies deeper than their impact could.
 
-    The law does not let them part faster than 1/d. Points of flexes move by themselves, and
-    pressure fields do not say how deep an impact goes.
+    The law does not let them part faster than 1/d. Feet of robots gain nothing by it, points of
+    flexes move by themselves, and pressure fields do not say how deep an impact goes.
     """
     if contacts.patch[c] >= 0:
         return False
     for side in range(2):
-        if contacts.vertex[c, side] >= 0 or contacts.element[c, side] >= 0:
+        link = contacts.link[c, side]
+        if link >= 0 and plant.trees.spatial[contacts.link_tree[link]] == 0:
+            return False
+        if contacts.element[c, side] >= 0:
             return False
     if overlap > _OLD * closing * step:
         return False
@@ -271,7 +273,7 @@ def find_rebounds(world: Table, first: int, last: int, _unused: int) -> int:
             or 2.0 * speed <= pressing * _STEPS_APART * step
         ) and (
             problem.law.damps_linearly == 1
-            or not _sticks(contacts, chosen, overlap, square, closing, pressing, step)
+            or not _sticks(world.plant, contacts, chosen, overlap, square, closing, pressing, step)
         ):
             continue
         if _rolls_or_glides(world, source, group, c, closing):
@@ -286,21 +288,12 @@ def find_rebounds(world: Table, first: int, last: int, _unused: int) -> int:
 
 @compiled
 def _solve_again(world: Table, source: Table) -> int:
-    """Solve islands with rebounds by the law's present numbers, from the last solution.
-
-    A solve whose bounds of friction do not settle has not converged: stiff contacts of linkages may
-    wedge.
-    """
-    counts = world.problem.counts
-    unsettled = counts.unsettled
+    """Solve islands with rebounds by the law's present numbers, from the last solution."""
     velocity_from_solver(world.plant, source.cdof, world.problem.iterate.velocity, world.guess)
     world.guess_kind = END_VELOCITY
     world.problem.guess.only_marked = 1
     code = minimise(world, source)
     world.problem.guess.only_marked = 0
-    if counts.unsettled > unsettled:
-        counts.unsettled = unsettled
-        return NOT_CONVERGED
     return code
 
 
