@@ -120,13 +120,15 @@ class EngineInputs:
         control = self._controls(data)
         self.shared_limits.release(table)
         self._motor_feed.feed(control, table)
+        ahead = None
         if self.looks_at_state:
             state = self.linearized.evaluate(table.poses.qpos, table.poses.qvel)
             if self.linearized.any:
-                self.linearized.refresh(table, state, *self._configuration_ahead(table, data))
+                ahead = self._configuration_ahead(table, data)
+                self.linearized.refresh(table, state, *ahead)
             self.evaluated_motors.feed(table, state, control, activation, self._time_step)
             self.shared_limits.hold(table, state, control, activation, self._time_step)
-        self._read_applied_forces(table, data, gravity)
+        self._read_applied_forces(table, data, gravity, ahead)
         if self.sticky.any:
             self.sticky.pull(table, data)
         if self.jumps.found(data, control, table.time.last_step) and table.time.wait == 0:
@@ -181,7 +183,14 @@ class EngineInputs:
             points = mocap_points(self.links, body, position, quaternion)
             table.ties.given[ties, 1, 1:] = points
 
-    def _read_applied_forces(self, table: Table, data: mujoco.MjData, gravity: Floats) -> None:
+    def _read_applied_forces(
+        self,
+        table: Table,
+        data: mujoco.MjData,
+        gravity: Floats,
+        ahead: tuple[Floats, Floats, Floats] | None,
+    ) -> None:
+        """Take over applied forces, with `_configuration_ahead` where it is known."""
         model = self.model
         force = np.array(data.qfrc_applied) + self.shared_limits.change
         pushed = np.flatnonzero(np.any(data.xfrc_applied != 0.0, axis=1))
@@ -190,7 +199,7 @@ class EngineInputs:
         q = table.poses.q
         if self.turning:
             # What turns with links has, to second order, the axes that they end the step with.
-            q = self._configuration_ahead(table, data)[2]
+            q = (ahead or self._configuration_ahead(table, data))[2]
         axes = q[: len(self.links.links), 1:]
         held = np.einsum("ni,nij->nj", self._held_moments, axes)
         table.forces.wrench[:, :3] = 0.0
@@ -213,10 +222,10 @@ class EngineInputs:
             qpos, qvel = self._state_ahead(table)
             drag, table.forces.drag, table.forces.drag_rate, turn = self.fluid.at(qpos, qvel)
             # What acts ahead has the axes that links have there.
-            ahead = q.copy()
+            turned = q.copy()
             for i, own in enumerate(self.links.links):
-                ahead[i, 1:] = turn[model.jnt_bodyid[own.joint]].T
-            self._spread(table, drag, ahead)
+                turned[i, 1:] = turn[model.jnt_bodyid[own.joint]].T
+            self._spread(table, drag, turned)
         elif len(table.forces.drag) > 0:
             table.forces.drag = np.zeros((0, 12, 12))
 

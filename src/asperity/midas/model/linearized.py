@@ -52,8 +52,8 @@ Floats = NDArray[np.float64]
 
 # What a coordinate is the length of; of a tendon that has a limit, what this acts on; of an
 # equality of tendons, its gap. Of gaps, and of what is beyond a limit, a part is left for later.
-TENDON, MOTOR, DOF, LIMIT, HELD = range(5)
-_KINDS = 5
+_KINDS = range(5)
+TENDON, MOTOR, DOF, LIMIT, HELD = _KINDS
 _TENDONS = (TENDON, LIMIT)
 
 _FLAG = mujoco.mjtDisableBit
@@ -91,7 +91,7 @@ class LinearizedCoordinates:
                 np.array([i for i, one in enumerate(self.sources) if one.kind == kind], np.int64),
                 np.array([one.index for one in self.sources if one.kind == kind], np.int64),
             )
-            for kind in range(_KINDS)
+            for kind in _KINDS
         }
         # Degrees of freedom of slides, which have a length.
         own, source = self._numbers[DOF]
