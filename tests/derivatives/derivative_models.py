@@ -125,6 +125,24 @@ MODELS = {
           <geom size=".03" pos=".1 0 0" contype="0" conaffinity="0"/></body></body></worldbody>
       <actuator><plugin joint="j" plugin="mujoco.pid"><config key="kp" value="5"/>
         <config key="kd" value=".1"/></plugin></actuator></mujoco>""",
+    "fingers with torsion": """<mujoco><default><geom friction=".8 .02 .005"/></default><worldbody>
+      <body pos="-.07 0 .5" euler="0 10 5"><joint name="l" type="slide" axis="1 0 0" damping="5"/>
+        <joint axis="0 1 0" damping=".1"/><geom size=".03" mass=".1" condim="4"/></body>
+      <body pos=".07 0 .5"><joint name="r" type="slide" axis="-1 0 0" damping="5"/>
+        <joint axis="0 1 .3" damping=".1"/><geom size=".03" mass=".1" condim="6"/></body>
+      <body pos="0 .02 .49"><joint type="slide" axis="0 0 1"/><joint type="slide" axis=".1 1 0"/>
+        <joint type="ball"/><geom type="capsule" size=".04 .05" mass=".3" euler="90 0 0"/></body>
+      </worldbody><actuator><position joint="l" kp="300" ctrlrange="-1 1"/>
+        <motor joint="r" gear="9"/></actuator></mujoco>""",
+    "balls that roll": f"""<mujoco><worldbody>{FLOOR}
+      <body pos="0 0 .0999"><freejoint/><geom size=".1" mass="1" condim="6"
+        friction=".5 .02 .003"/></body>
+      <body pos=".01 .01 .2997"><freejoint/><geom size=".1" mass=".5" condim="4"
+        friction=".5 .02 .003"/></body>
+      <body pos=".5 0 .3"><joint axis="0 1 0"/><geom size=".02" pos=".1 0 0"/>
+        <body pos=".2 0 0"><joint axis="1 0 .3"/><geom size=".05" pos="0 0 -.2503" condim="6"
+          friction=".9 .02 .01"/></body></body>
+      </worldbody></mujoco>""",
     "quadruped": QUADRUPED,
 }
 

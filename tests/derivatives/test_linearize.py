@@ -57,6 +57,7 @@ def test_icf_agrees_with_differences_of_whole_steps(name: str) -> None:
     [
         *("capsule on a ramp", "arm at its limits", "servo with activation"),
         *("motors with inner states", "four-bar linkage", "two boxes", "conveyor belt"),
+        *("fingers with torsion", "balls that roll"),
     ],
 )
 def test_other_methods_agree_with_differences_of_whole_steps(name: str, key: str) -> None:
@@ -293,3 +294,26 @@ def test_what_cannot_be_linearised_is_refused() -> None:
     data.qvel[0] = np.nan
     with pytest.raises(asp.ArgumentError, match="qvel"):
         asp.derivatives.linearize(model, data)
+
+
+@pytest.mark.parametrize("key", ["icf", "similar", "sap", "tamsi"])
+def test_moments_of_friction_follow_the_axes_of_joints(key: str) -> None:
+    """Of a soft ball on three joints that turns far against friction, which is most of its load."""
+    model = mujoco.MjModel.from_xml_string(
+        """<mujoco><option gravity="0 0 0"/><worldbody><geom type="plane" size="1 1 1"/>
+        <body pos="0 0 .095"><joint axis="0 1 .2"/><joint axis="1 .1 0"/>
+          <geom size=".01" mass=".1" contype="0"/>
+          <body><joint axis=".2 .1 1"/><geom size=".1" mass="1" condim="6" friction=".1 .2 .1"/>
+        </body></body></worldbody></mujoco>"""
+    )
+    integrator = models.INTEGRATORS[key]
+    soft = asp.ContactParameters(stiffness=1e3)
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = (0.4, -0.3, 0.2), (3.0, 2.0, 4.0)
+    lin = asp.derivatives.linearize(model, data, integrator=integrator, contact=soft)
+    assert lin.method == "implicit"
+    ahead, behind = models.Differences(model, integrator, soft).sides(data, 1e-6)
+    expected = 0.5 * (ahead + behind)
+    # Without friction velocities would change by less.
+    assert np.abs(expected[3:, 3:] - np.eye(3)).max() > 1e-2
+    assert np.abs(lin.A - expected).max() < 1e-7

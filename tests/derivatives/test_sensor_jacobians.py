@@ -161,16 +161,21 @@ def test_an_accelerometer_feels_the_published_step(integrator: asp.Integrator) -
     np.testing.assert_allclose(linear.D, expected[:, 6:], atol=1e-5)
 
 
-def pushed_foot(push: float, dimension: int = 3) -> tuple[mujoco.MjModel, mujoco.MjData]:
-    """A box on a springy foot that creeps or slips, after a second of pushing [N]."""
+def pushed_foot(push: float, *, uneven: bool = False) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    """A box on a springy foot that creeps or slips, after a second of pushing [N].
+
+    Friction of rolling, which it does not do, may be ``uneven``.
+    """
+    pair = '<pair geom1="floor" geom2="foot" condim="6" friction="1 1 .005 .0001 .0002"/>'
+    contact = f"<contact>{pair}</contact>" if uneven else ""
     model = mujoco.MjModel.from_xml_string(
-        f"""<mujoco><worldbody><geom type="plane" size="3 3 1"/><body pos="0 0 .1">
+        f"""<mujoco><worldbody><geom name="floor" type="plane" size="3 3 1"/><body pos="0 0 .1">
         <joint name="x" type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/>
         <geom type="box" size=".05 .05 .05" mass="1"/><site name="box"/><body pos="0 0 -.05">
         <joint type="slide" axis="1 0 0" stiffness="2000" damping="2"/>
-        <geom size=".05" mass=".5" condim="{dimension}"/><site name="foot" size=".1"/></body></body>
-        </worldbody><actuator><motor joint="x"/></actuator><sensor><touch site="foot"/>
-        <force site="foot"/><accelerometer site="box"/></sensor></mujoco>"""
+        <geom name="foot" size=".05" mass=".5"/><site name="foot" size=".1"/></body></body>
+        </worldbody>{contact}<actuator><motor joint="x"/></actuator>
+        <sensor><touch site="foot"/><force site="foot"/><accelerometer site="box"/></sensor></mujoco>"""
     )
     sim = asp.Simulator(model, integrator=asp.Icf(time_step=1e-3))
     sim.data.ctrl[:] = push
@@ -227,14 +232,19 @@ HAND_ON_CUBE = """<mujoco><worldbody><geom type="plane" size="3 3 1"/>
     ids=["icf", "tamsi", "cenic"],
 )
 @pytest.mark.parametrize("time", [0.1, 0.4])
+@pytest.mark.parametrize("friction", ["1", "1 .02 .005"], ids=["sliding", "every"])
 def test_forces_have_the_derivatives_of_differences(
-    integrator: asp.Integrator, time: float, monkeypatch: pytest.MonkeyPatch
+    integrator: asp.Integrator, time: float, friction: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a robot whose hand slips from a cube, and lies on the floor; no step is taken for them.
 
     What holds a free body is nothing, and so are its derivatives.
     """
-    model = mujoco.MjModel.from_xml_string(HAND_ON_CUBE)
+    dimension = 3 if friction == "1" else 6
+    defaults = f'<default><geom condim="{dimension}" friction="{friction}"/></default>'
+    model = mujoco.MjModel.from_xml_string(
+        HAND_ON_CUBE.replace("<worldbody>", defaults + "<worldbody>")
+    )
     sim = asp.Simulator(model, integrator=asp.Icf(time_step=1e-3))
     sim.data.ctrl[:] = 0.5, 0.1
     assert sim.advance_to(time).success
@@ -244,11 +254,19 @@ def test_forces_have_the_derivatives_of_differences(
     found = asp.derivatives.linearize(model, sim.data, integrator=integrator)
     monkeypatch.setattr(sensors_module, "_publish", publish)
     monkeypatch.setattr(sensors_module, "force_rows", lambda *_: {})
-    expected = asp.derivatives.linearize(model, sim.data, integrator=integrator)
-    rows, wanted = (np.hstack([one.C, one.D]) for one in (found, expected))
-    scale = np.abs(wanted).max(axis=1, keepdims=True)
+    rows, errors = np.hstack([found.C, found.D]), []
+    for size in (1e-6, 1e-8):
+        # What sticks needs differences that are small beside its slip, all else large ones.
+        monkeypatch.setattr(sensors_module, "_SIZE", size)
+        expected = asp.derivatives.linearize(model, sim.data, integrator=integrator)
+        wanted = np.hstack([expected.C, expected.D])
+        errors.append(np.abs(rows - wanted))
+    error = np.minimum(*errors)
+    # All axes of a sensor count, as its site may be turned.
+    largest = np.maximum.reduceat(np.abs(wanted).max(axis=1), model.sensor_adr)
+    scale = np.repeat(largest, model.sensor_dim)[:, None]
     assert np.all(scale[[0, 3, 6, 9, 13]] > 1.0)
-    assert np.all(np.abs(rows - wanted)[:15] <= 1e-4 * scale[:15])
+    assert np.all(error[:15] <= 1e-4 * scale[:15])
     assert np.abs(rows[15:]).max() < 1e-7 * scale.max()
 
 
@@ -360,10 +378,10 @@ def test_a_sensor_feels_what_pushes_a_body_besides_contacts(
 
 @pytest.mark.parametrize("integrator", [asp.Icf(time_step=1e-3), asp.Cenic(accuracy=1e-3)])
 def test_differences_of_steps_are_what_is_solved_for(integrator: asp.Integrator) -> None:
-    """Torsion of a ball that does not turn changes nothing but the way to the derivatives."""
+    """Friction of rolling changes nothing but the way to the derivatives."""
     implicit, differences = (
-        asp.derivatives.linearize(*pushed_foot(4.0, dimension), integrator=integrator)
-        for dimension in (3, 4)
+        asp.derivatives.linearize(*pushed_foot(4.0, uneven=uneven), integrator=integrator)
+        for uneven in (False, True)
     )
     assert (implicit.method, differences.method) == ("implicit", "differences")
     for name in ("A", "B", "C", "D"):

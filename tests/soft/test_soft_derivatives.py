@@ -72,6 +72,25 @@ def _pressed_cube() -> mujoco.MjData:
     return _simulated(soft_models.compile_soft(world), 60)
 
 
+def _turning_ball() -> mujoco.MjData:
+    """A ball turns on a vertex against torsion, and a hinged one rolls on others."""
+    every = "<geom size='0.03' mass='0.3' condim='6' friction='0.6 0.02 0.01'"
+    world = (
+        FLOOR
+        + soft_models.cube(height=0.0251)
+        + (
+            f"<body pos='0 0 0.0765'><freejoint/>{every}/></body>"
+            f"<body pos='0.05 0 0.0755'><joint axis='0 1 0'/>{every} pos='-0.025 0 0'/></body>"
+        )
+    )
+    model = soft_models.compile_soft(world)
+    data = _simulated(model, 60)
+    data.qvel[-7:-1] = 0.0, 0.0, 0.0, 2.0, 1.0, 5.0
+    data.qvel[-1] = 0.5
+    asp.step(model, data, 2, integrator=ICF)
+    return data
+
+
 def _between_vertices() -> mujoco.MjData:
     """A small ball lies on a face of an element, beside its edges."""
     ball = _BALL.format(0.006, 0.012, 0.0595, 0.009, 0.05)
@@ -209,7 +228,7 @@ def _exact(model: mujoco.MjModel) -> mujoco.MjModel:
     "scene",
     [
         *(_flying_cube, _lying_cube, _sliding_cube, _pressed_cube, _between_vertices, _gripper),
-        _tied_cube,
+        *(_tied_cube, _turning_ball),
         *(_trilinear_cube, _spinning_body_with_pad, _hinged_pad_on_the_floor),
         *(_cloth, _cloth_on_ball, _curved_cloth, _tumbling_cloth, _tumbling_rope),
         *(_rope_of_springs, _rope_of_equalities, _rope_on_cylinder, _rod, _rod_of_equalities),

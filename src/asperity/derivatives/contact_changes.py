@@ -7,6 +7,8 @@ The axes T turn by ψ = n × dn, and the relative velocity u = u_2(p) − u_1(p)
 at the step's end also with the velocity itself:
 
     dγ = ∂γ/∂v d(T u) + ∂γ/∂v_0 d(T u_0) + ∂γ/∂φ dφ,    dF = (Tᵀ dγ + ψ × Tᵀ γ)/h.
+
+With torsional or rolling friction the relative spin has likewise a moment.
 """
 
 from __future__ import annotations
@@ -38,12 +40,16 @@ class ContactChanges:
     """From the first body to the second, shape (n, 3)."""
     force: np.ndarray
     """[N], shape (n, 3)."""
+    moment: np.ndarray
+    """Of torsional and rolling friction, beside that of the force [N m], shape (n, 3)."""
     push: np.ndarray
-    """Its normal component [N], shape (n,)."""
+    """The normal component of the force [N], shape (n,)."""
     point_change: np.ndarray
     """By positions, shape (n, 3, nv)."""
     force_change: np.ndarray
     """By positions, velocities, activations and controls, shape (n, 3, 2nv+na+nu)."""
+    moment_change: np.ndarray
+    """Likewise."""
     push_change: np.ndarray
     """Likewise, shape (n, 2nv+na+nu)."""
 
@@ -61,6 +67,7 @@ def contact_changes(
     data: mujoco.MjData,
     work: Table,
     order: np.ndarray,
+    scales: np.ndarray,
     tangent: Tangent,
 ) -> ContactChanges:
     """Forces of all contacts of a step that has been differentiated.
@@ -74,6 +81,8 @@ def contact_changes(
         Of the derivative, in whose laws friction does not depend on inverse masses.
     order : ndarray
         Contact of every response.
+    scales : ndarray
+        Of slips about the axes of contacts, by which these are multiplied, shape (n, 3).
     tangent : Tangent
         The step.
     """
@@ -95,6 +104,15 @@ def contact_changes(
     )
     one, other = (_Sides(*(part[place[:, side]] for part in known)) for side in range(2))
 
+    axes_of_all = np.zeros(laws.blocks[: len(order)].shape)
+    axes_of_all[:, :3, :3] = axes
+    turns = axes_of_all.shape[1] > 3
+    if turns:
+        axes_of_all[:, 3:, 3:] = scales[:, :, None] * axes
+
+    def with_turns(linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
+        return np.concatenate([linear, angular], axis=1) if turns else linear
+
     def moves_of(side: _Sides, where: np.ndarray) -> np.ndarray:
         return side.moves + cross_all(side.turns, where - side.centre)
 
@@ -107,9 +125,10 @@ def contact_changes(
     turn = -cross_all(cross_all(one.turns, normal) + change[:, 3:6], normal)
 
     def slip() -> np.ndarray:
-        """What velocities along contacts' axes change by with positions, (n, 3, nv)."""
+        """What velocities along contacts' axes change by with positions, (n, components, nv)."""
         found = [velocity_of(model, data, frame) for frame in frames]
         total, velocity = np.zeros_like(point_change), np.zeros_like(point)
+        turning, spin = np.zeros_like(point_change), np.zeros_like(point)
         for side, sign in ((0, -1.0), (1, 1.0)):
             arm = point - known.centre[place[:, side]]
             linear, angular, by_linear, by_angular = (
@@ -119,8 +138,12 @@ def contact_changes(
             velocity += sign * (linear + np.cross(angular, arm))
             carried = point_change - known.moves[place[:, side]]
             total += sign * (by_linear + cross_all(by_angular, arm) - cross_all(carried, angular))
+            spin += sign * angular
+            turning += sign * by_angular
         # (ψ × t) · u = −t · (ψ × u)
-        return np.asarray(axes @ (total - cross_all(turn, velocity)))
+        total -= cross_all(turn, velocity)
+        turning -= cross_all(turn, spin)
+        return np.asarray(axes_of_all @ with_turns(total, turning))
 
     start = slip()
     speed = data.qvel.copy()
@@ -131,7 +154,8 @@ def contact_changes(
     mujoco.mj_comVel(model, data)
 
     count = len(order)
-    moves = axes @ (moves_of(other, point) - moves_of(one, point))
+    linear = moves_of(other, point) - moves_of(one, point)
+    moves = axes_of_all @ with_turns(linear, other.turns - one.turns)
     by_end = moves @ by_all
     by_end[:, :, :nv] += end
     impulse_change = -np.asarray(laws.blocks[:count]) @ by_end
@@ -139,11 +163,16 @@ def contact_changes(
     impulse_change[:, :, : 2 * nv] += by_start @ np.concatenate([start, moves], axis=2)
     impulse_change[:, :, :nv] += np.asarray(laws.by_distance[:count])[:, :, None] * change[:, 6:]
     impulse = np.array(laws.side_impulse[0, :count])
-    inverse = axes.transpose(0, 2, 1)
-    force = (inverse @ impulse[:, :, None])[:, :, 0]
-    force_change = inverse @ impulse_change
-    force_change[:, :, :nv] += cross_all(turn, force)
+    inverse = axes_of_all.transpose(0, 2, 1)
+    wrench = (inverse @ impulse[:, :, None])[:, :, 0] / step
+    wrench_change = inverse @ impulse_change / step
+    force, force_change = wrench[:, :3], wrench_change[:, :3]
+    moment, moment_change = np.zeros_like(force), np.zeros_like(force_change)
+    if turns:
+        moment, moment_change = wrench[:, 3:], wrench_change[:, 3:]
+    for part, part_change in ((force, force_change), (moment, moment_change)):
+        part_change[:, :, :nv] += cross_all(turn, part)
     return ContactChanges(
-        *(bodies, point, normal, force / step, impulse[:, 2] / step),
-        *(point_change, force_change / step, impulse_change[:, 2] / step),
+        *(bodies, point, normal, force, moment, impulse[:, 2] / step),
+        *(point_change, force_change, moment_change, impulse_change[:, 2] / step),
     )

@@ -73,6 +73,7 @@ from asperity.integrators.world_layout import OK
 from asperity.plant import native
 from asperity.plant.evaluate import evaluate_smooth
 from asperity.plant.model.plastic import plastic_size
+from asperity.plant.model.support import has_every_friction
 
 __all__ = [
     "DERIVATIVE_KERNELS",
@@ -123,6 +124,7 @@ class ConvexStep(HoldsAddresses):
             **{"yielding": elastic.yielding, "folds": elastic.folds},
             **{"slots": int(np.diff(elastic.plastic_first).max(initial=0))},
             **{"contact_room": 1, "row_room": 1},
+            "components": 6 if has_every_friction(model) else 3,
             "largest": int((trees.size * (1 - trees.spatial)).max(initial=0)),
         }
 
@@ -382,7 +384,9 @@ class ConvexStep(HoldsAddresses):
         if np.any(contacts.surface_velocity[:count]) or np.any(contacts.turning_velocity[:count]):
             return None
         order = np.array(self._world.problem.graph.contact[:count])
-        return contact_changes(self._model, data, work, order, step)
+        ellipsoidal = np.asarray(contacts.ellipsoidal)[order, None] != 0
+        scales = np.where(ellipsoidal, np.asarray(contacts.slip_scale)[order, 1:], 0.0)
+        return contact_changes(self._model, data, work, order, scales, step)
 
     def share_springs(self, step: float, shares: np.ndarray) -> None:
         """Let springs be as implicit as in all solves of an extrapolated step of that size [s]."""

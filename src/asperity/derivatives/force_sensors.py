@@ -4,7 +4,7 @@ A touch sensor adds up normal forces. A force sensor feels what a body's parent 
 that with all bodies i behind it, what is applied to them, P_i and T_i, and their contacts c
 
     F = Σ m_i (a_i − g) − P_i − Σ F_c,
-    τ = Σ x_i × (m_i (a_i − g) − P_i) + I_i α_i + ω_i × I_i ω_i − T_i − Σ p_c × F_c
+    τ = Σ x_i × (m_i (a_i − g) − P_i) + I_i α_i + ω_i × I_i ω_i − T_i − Σ (p_c × F_c + T_c)
 
 about the world's origin, as `mj_rnePostConstraint` adds them up.
 """
@@ -159,8 +159,8 @@ def _wrenches(
             behind.add(body)
     found = {body: _of_motion(model, data, body, acceleration) for body in behind}
     nv, point, force = model.nv, contacts.point, contacts.force
-    moment = np.cross(point, force)
-    moment_change = -cross_all(contacts.force_change, point)
+    moment = contacts.moment + np.cross(point, force)
+    moment_change = contacts.moment_change - cross_all(contacts.force_change, point)
     moment_change[:, :, :nv] += cross_all(contacts.point_change, force)
     for i, pair in enumerate(contacts.bodies.tolist()):
         pushed = _Wrench(force[i], moment[i], contacts.force_change[i], moment_change[i])

@@ -125,17 +125,19 @@ MOTION = Layout(
 
 LAWS = Layout(
     "responses of contact laws",
-    blocks="f8[contact_room, 3, 3]",  # −∂γ/∂v of every contact
-    by_distance="f8[contact_room, 3]",  # derivatives of impulses
-    by_mass="f8[contact_room, 3]",
-    by_start="f8[contact_room, 3, 3]",  # by the axes of the velocity first
+    # Components of velocities and impulses are along (1, 2, n) and, in models with torsional or
+    # rolling friction, about them, scaled as in `asperity.convex.ellipsoids`.
+    blocks="f8[contact_room, components, components]",  # −∂γ/∂v of every contact
+    by_distance="f8[contact_room, components]",  # derivatives of impulses
+    by_mass="f8[contact_room, components]",
+    by_start="f8[contact_room, components, components]",  # by components of the velocity first
     uses_mass="i8",
     uses_start="i8",
-    side_impulse="f8[3, contact_room, 3]",  # at the state itself, and on both sides of it
+    side_impulse="f8[3, contact_room, components]",  # at the state itself, and on both sides of it
     side_piece="i8[3, contact_room]",
-    end_velocity="f8[contact_room, 3]",
-    start_velocity="f8[contact_room, 3]",
-    now="f8[contact_room, 3]",  # contact velocities in a displaced state
+    end_velocity="f8[contact_room, components]",
+    start_velocity="f8[contact_room, components]",
+    now="f8[contact_room, components]",  # contact velocities in a displaced state
     inverse_mass="f8[contact_room]",
 )
 
@@ -260,7 +262,7 @@ DERIVATIVE = Layout(
     # at the solution
     velocity="f8[nv]",  # at the step's end, before `ENDS`
     system="f8[nv, nv]",  # H = ∂g/∂v, in generalized velocities
-    jacobian="f8[3 * contact_room + row_room, nv]",  # rows (1, 2, n) of contacts, then constraints
+    jacobian="f8[components * contact_room + row_room, nv]",  # of contacts, then constraints
     kinks="i8",  # contacts and rows that are where pieces of their laws meet
     # residual, and activations and what stays of deformations at the end: at the state, and on both
     # sides of it; the last where positions end as they do

@@ -27,7 +27,7 @@ from asperity.integrators.world_layout import OK
 from asperity.plant.model.names import element, refuse_first
 from asperity.plant.model.plastic import plastic_size
 from asperity.plant.model.sleep import awake_data
-from asperity.plant.model.support import has_every_friction
+from asperity.plant.model.support import has_uneven_friction
 from asperity.simulator import Simulator
 
 __all__ = ["StepDerivative", "read_state"]
@@ -70,9 +70,9 @@ class StepDerivative:
         self.convex: ConvexStep | None = None
         whole = StepDifferences(simulator)
         self.steps: _Steps = whole
-        # Closed forms of contact laws are those of slips of two components.
-        plain = not has_every_friction(simulator.model)
-        if plain and isinstance(base, IcfMethod | ThetaMethod | TamsiMethod):
+        # How the tangents of a contact turn does not matter where friction is the same along both.
+        even = not has_uneven_friction(simulator.model)
+        if even and isinstance(base, IcfMethod | ThetaMethod | TamsiMethod):
             yields = PLASTIC_KERNELS if plastic_size(model) > 0 else ()
             compile_kernels((*yields, *DERIVATIVE_KERNELS), "derivatives")
             self.convex = ConvexStep(simulator.session.world, base)
@@ -84,7 +84,7 @@ class StepDerivative:
             name = element(simulator.model, mujoco.mjtObj.mjOBJ_FLEX, 0)
             raise ModelError(
                 f"{name} is deformable, and of steps of deformable bodies those of "
-                "Icf(time_step=…) without torsional or rolling friction have derivatives."
+                "Icf(time_step=…) without pairs of uneven friction have derivatives."
             )
 
     @cached_property

@@ -20,7 +20,11 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.derivatives.balance.force_changes import add_force_change, stiffness_in_world
+from asperity.derivatives.balance.force_changes import (
+    add_force_change,
+    impulse_in_world,
+    stiffness_in_world,
+)
 from asperity.derivatives.balance.hessian import add_products
 from asperity.derivatives.balance.inverse_mass_change import (
     cross3,
@@ -28,7 +32,7 @@ from asperity.derivatives.balance.inverse_mass_change import (
 )
 from asperity.derivatives.balance.moved_contacts import fill_side
 from asperity.derivatives.balance.rigid_terms import add_cross_force, cross_motion
-from asperity.derivatives.balance.sides import body_of_side
+from asperity.derivatives.balance.sides import body_of_side, contact_axes
 from asperity.derivatives.layout import ARGUMENTS
 
 __all__ = ["contact_columns", "start_velocity_columns"]
@@ -67,12 +71,13 @@ def _add_by_masses(
     trees = plant.trees
     cdof = world.current.cdof
     c = world.problem.graph.contact[i]
-    force = np.zeros(3)
     change = np.zeros(7)
-    for a in range(3):
-        for k in range(3):
-            force[a] += laws.by_mass[i, k] * work.motion.contact_frame[c, 3 * k + a]
-    if force[0] == 0.0 and force[1] == 0.0 and force[2] == 0.0:
+    axes = contact_axes(
+        world.current.contacts, c, work.motion.contact_frame[c], laws.by_mass.shape[1]
+    )
+    force = np.empty(len(axes))
+    impulse_in_world(laws.by_mass[i], axes, force)
+    if not np.any(force != 0.0):
         return
     one = plant.dofs.tree[dofs[0]] if dofs[0] >= 0 else -1
     other = plant.dofs.tree[dofs[1]] if dofs[1] >= 0 else -1
@@ -98,13 +103,19 @@ def _add_by_masses(
                         plant, work, world.current, j, dofs[side], moved, arms[side], change, pad
                     )
             for side in range(2):
-                for a in range(3):
-                    wrench[a] = 0.0
-                    wrench[3 + a] = force[a]
-                cross3(arms[side], force, 1.0, wrench)
+                _fill_wrench(arms[side], force, 1.0, wrench)
                 _subtract(
                     plant, cdof, dofs[side], mass if side == 1 else -mass, wrench, work.columns[j]
                 )
+
+
+@compiled
+def _fill_wrench(arm: np.ndarray, force: np.ndarray, sign: float, out: np.ndarray) -> None:
+    """Fill the wrench of a force at the end of an arm, with the moment behind it, if any."""
+    for a in range(3):
+        out[a] = sign * force[3 + a] if force.size > 3 else 0.0
+        out[3 + a] = sign * force[a]
+    cross3(arm, force, sign, out)
 
 
 @compiled
@@ -125,7 +136,8 @@ def _add_contact(
 ) -> None:
     """Add a contact's wrench and K to those of the bodies, or to columns.
 
-    ``by_axis``, (2, 3, arguments), is room for what the force changes by with either side's axis.
+    ``by_axis``, (2, components, arguments), is room for what force and moment change by with either
+    side's axis.
     """
     rigid = work.rigid
     motion = work.motion
@@ -139,42 +151,41 @@ def _add_contact(
     frame = motion.contact_frame[c]
     pair = (body_of_side(plant, contacts, c, 0), body_of_side(plant, contacts, c, 1))
     dofs = (bodies.last_dof[pair[0]], bodies.last_dof[pair[1]])
-    force = np.zeros(3)
-    for a in range(3):
-        for k in range(3):
-            force[a] += laws.side_impulse[0, i, k] * frame[3 * k + a]
-    by_change = np.zeros((3, 7))
-    stiffness = np.zeros((3, 3))
+    components = by_axis.shape[1]
+    axes = contact_axes(contacts, c, frame, components)
+    force, softer = np.empty(components), np.empty(components)
+    impulse_in_world(laws.side_impulse[0, i], axes, force)
+    impulse_in_world(laws.by_distance[i], axes, softer)
+    by_change = np.zeros((components, 7))
+    stiffness = np.empty((components, components))
     sides = np.zeros((2, 7, 6))
     matrix = np.zeros((6, ARGUMENTS))
     for side in range(2):
         for a in range(3):
             arms[side, a] = work.sets.contact_point[c, a] - motion.com[bodies.root[pair[side]], a]
-            for k in range(ARGUMENTS):
-                by_axis[side, a, k] = 0.0
         if dofs[side] >= 0:
             fill_side(plant, work, c, pair[side], side, sides[side])
-    # As axes turn, by n × dn, so does the force; the law knows the distance.
-    for a in range(3):
-        along = force[0] * frame[6] + force[1] * frame[7] + force[2] * frame[8]
-        for b in range(3):
-            # (n × dn) × F = dn (n·F) − n (dn·F)
-            by_change[a, 3 + b] = -frame[6 + a] * force[b] + (along if a == b else 0.0)
-        for k in range(3):
-            by_change[a, 6] += laws.by_distance[i, k] * frame[3 * k + a]
-    stiffness_in_world(laws.blocks[i], frame, -1.0, stiffness)
+    by_axis[:] = 0.0
+    # As axes turn, by n × dn, so do force and moment; the law knows the distance.
+    for row in range(0, components, 3):
+        along = 0.0
+        for a in range(3):
+            along += force[row + a] * frame[6 + a]
+        for a in range(3):
+            for b in range(3):
+                # (n × dn) × F = dn (n·F) − n (dn·F)
+                turned = along if a == b else 0.0
+                by_change[row + a, 3 + b] = turned - frame[6 + a] * force[row + b]
+            by_change[row + a, 6] = softer[row + a]
+    stiffness_in_world(laws.blocks[i], axes, -1.0, stiffness)
     add_force_change(stiffness, rigid.end_motion, dofs, arms, frame, 6, pad, by_change, by_axis)
     if laws.uses_start == 1:
-        slopes = np.empty((3, 3))
-        for a in range(3):
-            for k in range(3):
-                slopes[k, a] = laws.by_start[i, a, k]
-        stiffness_in_world(slopes, frame, 1.0, stiffness)
+        stiffness_in_world(laws.by_start[i].T, axes, 1.0, stiffness)
         add_force_change(
             stiffness, rigid.start_motion, dofs, arms, frame, 12, pad, by_change, by_axis
         )
     for side in range(2):
-        for a in range(3):
+        for a in range(components):
             for k in range(6):
                 for b in range(7):
                     by_axis[side, a, k] += by_change[a, b] * sides[side, b, k]
@@ -184,9 +195,9 @@ def _add_contact(
         if dofs[side] < 0:
             continue
         sign = 1.0 if side == 1 else -1.0
-        for a in range(3):
-            rigid.wrench[dofs[side], 3 + a] += sign * force[a]
-        cross3(arms[side], force, sign, rigid.wrench[dofs[side]])
+        _fill_wrench(arms[side], force, sign, pad[0, 0])
+        for a in range(6):
+            rigid.wrench[dofs[side], a] += pad[0, 0, a]
         for source in range(2):
             if dofs[source] < 0:
                 continue
@@ -221,7 +232,7 @@ def _fill_matrix(
     sign: float,
     out: np.ndarray,
 ) -> None:
-    """Fill K: the force and its moment change, and the point of action moves."""
+    """Fill K: force and moment change, and the point of action moves."""
     for k in range(ARGUMENTS):
         x = sign * by_axis[0, k]
         y = sign * by_axis[1, k]
@@ -232,6 +243,8 @@ def _fill_matrix(
         out[3, k] = x
         out[4, k] = y
         out[5, k] = z
+        for a in range(3, len(by_axis)):
+            out[a - 3, k] += sign * by_axis[a, k]
     for k in range(6):
         out[0, k] += sign * (moved[1, k] * force[2] - moved[2, k] * force[1])
         out[1, k] += sign * (moved[2, k] * force[0] - moved[0, k] * force[2])
@@ -309,8 +322,8 @@ def contact_columns(world: Table, work: Table) -> None:
         return
     nv = work.start.qvel.size
     arms = np.zeros((2, 3))
-    pad = np.zeros((4, 6, 6))
-    by_axis = np.zeros((2, 3, ARGUMENTS))
+    pad = np.zeros((3, 6, 12))
+    by_axis = np.zeros((2, work.laws.blocks.shape[1], ARGUMENTS))
     for d in range(nv):
         for a in range(6):
             rigid.wrench[d, a] = 0.0

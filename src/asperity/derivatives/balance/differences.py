@@ -177,16 +177,15 @@ def _follow_slopes(world: Table, motion: Table, laws: Table, state: Table, moved
     iterate = problem.iterate
     contacts = state.contacts
     count = contacts.count
+    components = laws.side_impulse.shape[2]
+    impulse = np.empty((count, components))
     for i in range(count):
         c = problem.graph.contact[i]
         distance = contacts.signed_distance[c] - motion.contact_distance[c]
         mass = contacts.inverse_mass[c] - laws.inverse_mass[c] if laws.uses_mass == 1 else 0.0
-        by_distance = laws.by_distance[i]
-        by_mass = laws.by_mass[i]
-        before = laws.side_impulse[0, i]
-        iterate.g1[i] = before[0] + by_distance[0] * distance + by_mass[0] * mass
-        iterate.g2[i] = before[1] + by_distance[1] * distance + by_mass[1] * mass
-        iterate.gn[i] = before[2] + by_distance[2] * distance + by_mass[2] * mass
+        for k in range(components):
+            impulse[i, k] = laws.side_impulse[0, i, k] + laws.by_distance[i, k] * distance
+            impulse[i, k] += laws.by_mass[i, k] * mass
     for end in range(1 + laws.uses_start):
         # Of contact velocities at the end of the step, and at its beginning.
         if end == 0 and not moved:
@@ -195,16 +194,19 @@ def _follow_slopes(world: Table, motion: Table, laws: Table, state: Table, moved
         before_now = laws.end_velocity if end == 0 else laws.start_velocity
         contact_velocities_of(problem.graph, iterate, state, vector, laws.now)
         for i in range(count):
-            for a in range(3):
+            for a in range(components):
                 change = laws.now[i, a] - before_now[i, a]
-                if end == 0:
-                    iterate.g1[i] -= laws.blocks[i, 0, a] * change
-                    iterate.g2[i] -= laws.blocks[i, 1, a] * change
-                    iterate.gn[i] -= laws.blocks[i, 2, a] * change
-                else:
-                    iterate.g1[i] += laws.by_start[i, a, 0] * change
-                    iterate.g2[i] += laws.by_start[i, a, 1] * change
-                    iterate.gn[i] += laws.by_start[i, a, 2] * change
+                for k in range(components):
+                    if end == 0:
+                        impulse[i, k] -= laws.blocks[i, k, a] * change
+                    else:
+                        impulse[i, k] += laws.by_start[i, a, k] * change
+    for i in range(count):
+        iterate.g1[i] = impulse[i, 0]
+        iterate.g2[i] = impulse[i, 1]
+        iterate.gn[i] = impulse[i, 2]
+        for k in range(3, components):
+            iterate.turn_impulse[i, k - 3] = impulse[i, k]
 
 
 @compiled

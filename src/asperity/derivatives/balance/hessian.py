@@ -10,14 +10,18 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.contact.laws import friction_slope
+from asperity.convex.ellipsoids import slip_square
 from asperity.convex.potentials.contact_driver import evaluate_exactly
 from asperity.derivatives.balance.middle_velocity import add_middle_columns
 from asperity.derivatives.balance.row_changes import row_piece
-from asperity.derivatives.balance.sides import body_of_side, has_weights
+from asperity.derivatives.balance.sides import body_of_side, contact_axes, has_weights
 from asperity.derivatives.layout import DELIVERED_BOUND, FRICTION_ALONE
 from asperity.plant.trees import force_from_solver
 
 __all__ = ["add_products", "fill_hessian"]
+
+# The component along the normal, beside those of the slip.
+_NORMAL = 2
 
 
 @compiled
@@ -69,11 +73,10 @@ def _fill_inertia(world: Table, work: Table, state: Table) -> None:
 
 @compiled
 def _add_chain(
-    state: Table, jacobian: np.ndarray, i: int, c: int, side: int, arm: np.ndarray
+    state: Table, rows: np.ndarray, axes: np.ndarray, c: int, side: int, arm: np.ndarray
 ) -> None:
     """Add one side's part to the rows of a contact whose sides are points between vertices."""
     contacts = state.contacts
-    frame = contacts.frame
     sign = 1.0 if side == 1 else -1.0
     link = contacts.link[c, side]
     first = contacts.link_start[link]
@@ -85,19 +88,22 @@ def _add_chain(
             two = (k + 2) % 3
             speed = column[3 + k] + column[one] * arm[c, two] - column[two] * arm[c, one]
             for a in range(3):
-                jacobian[3 * i + a, dof] += sign * frame[c, 3 * a + k] * speed
+                rows[a, dof] += sign * axes[a, k] * speed
+            for a in range(3, len(rows)):
+                rows[a, dof] += sign * axes[a, k] * column[k]
 
 
 @compiled
 def _add_side(
     plant: Table, work: Table, state: Table, i: int, c: int, side: int, arm: np.ndarray
 ) -> None:
-    """Add one side's part to the three rows of a contact's Jacobian."""
-    frame = state.contacts.frame
-    jacobian = work.jacobian
+    """Add one side's part to the rows of a contact's Jacobian."""
+    components = work.laws.blocks.shape[1]
+    rows = work.jacobian[components * i : components * (i + 1)]
+    axes = contact_axes(state.contacts, c, state.contacts.frame[c], components)
     tree = state.contacts.link_tree[state.contacts.link[c, side]]
     if has_weights(plant, state.contacts, c) and not plant.trees.spatial[tree]:
-        _add_chain(state, jacobian, i, c, side, arm)
+        _add_chain(state, rows, axes, c, side, arm)
         return
     sign = 1.0 if side == 1 else -1.0
     x, y, z = arm[c, 0], arm[c, 1], arm[c, 2]
@@ -108,9 +114,10 @@ def _add_side(
         v = sign * (cdof[dof, 4] + cdof[dof, 2] * x - cdof[dof, 0] * z)
         w = sign * (cdof[dof, 5] + cdof[dof, 0] * y - cdof[dof, 1] * x)
         for a in range(3):
-            jacobian[3 * i + a, dof] += (
-                frame[c, 3 * a] * u + frame[c, 3 * a + 1] * v + frame[c, 3 * a + 2] * w
-            )
+            rows[a, dof] += axes[a, 0] * u + axes[a, 1] * v + axes[a, 2] * w
+        for a in range(3, components):
+            for k in range(3):
+                rows[a, dof] += sign * axes[a, k] * cdof[dof, k]
         dof = plant.dofs.parent[dof]
 
 
@@ -125,7 +132,8 @@ def _fill_jacobian(world: Table, work: Table, state: Table) -> None:
     nv = graph.nv
     jacobian = work.jacobian
     count = contacts.count
-    for k in range(3 * count + rows.count):
+    first = work.laws.blocks.shape[1] * count
+    for k in range(first + rows.count):
         for j in range(nv):
             jacobian[k, j] = 0.0
     for i in range(count):
@@ -144,67 +152,67 @@ def _fill_jacobian(world: Table, work: Table, state: Table) -> None:
         # As a force of a row's unit impulse.
         force_from_solver(plant, state.cdof, row, work.generalized)
         for j in range(nv):
-            jacobian[3 * count + r, j] = work.generalized[j]
+            jacobian[first + r, j] = work.generalized[j]
 
 
 @compiled
 def _add_product(
-    jacobian: np.ndarray,
-    row: int,
-    block: np.ndarray,
-    sign: float,
-    index: np.ndarray,
-    out: np.ndarray,
+    rows: np.ndarray, block: np.ndarray, sign: float, index: np.ndarray, out: np.ndarray
 ) -> None:
-    """``out += sign Jᵀ B J`` of three rows of the Jacobian; ``index`` is room for columns."""
+    """``out += sign Jᵀ B J`` of a contact's rows; ``index`` is room for columns."""
+    components = len(rows)
+    left = np.empty(components)
     count = 0
     for j in range(index.size):
-        if jacobian[row, j] != 0.0 or jacobian[row + 1, j] != 0.0 or jacobian[row + 2, j] != 0.0:
-            index[count] = j
-            count += 1
-    for k in range(count):
-        i = index[k]
-        x = sign * jacobian[row, i]
-        y = sign * jacobian[row + 1, i]
-        z = sign * jacobian[row + 2, i]
-        p = x * block[0, 0] + y * block[1, 0] + z * block[2, 0]
-        q = x * block[0, 1] + y * block[1, 1] + z * block[2, 1]
-        r = x * block[0, 2] + y * block[1, 2] + z * block[2, 2]
+        for k in range(components):
+            if rows[k, j] != 0.0:
+                index[count] = j
+                count += 1
+                break
+    for n in range(count):
+        i = index[n]
+        for k in range(components):
+            left[k] = 0.0
+            for m in range(components):
+                left[k] += sign * rows[m, i] * block[m, k]
         for m in range(count):
             j = index[m]
-            out[i, j] += p * jacobian[row, j] + q * jacobian[row + 1, j] + r * jacobian[row + 2, j]
+            for k in range(components):
+                out[i, j] += left[k] * rows[k, j]
 
 
 @compiled
 def _add_to_body(
-    frame: np.ndarray, arm: np.ndarray, block: np.ndarray, sign: float, out: np.ndarray
+    axes: np.ndarray, arm: np.ndarray, block: np.ndarray, sign: float, out: np.ndarray
 ) -> None:
-    """``out += sign Qᵀ B Q`` of the axes (arm × t, t) of a contact, as spatial forces."""
-    axes = np.empty((3, 6))
-    for k in range(3):
-        x, y, z = frame[3 * k], frame[3 * k + 1], frame[3 * k + 2]
-        axes[k, 0] = arm[1] * z - arm[2] * y
-        axes[k, 1] = arm[2] * x - arm[0] * z
-        axes[k, 2] = arm[0] * y - arm[1] * x
-        axes[k, 3] = x
-        axes[k, 4] = y
-        axes[k, 5] = z
+    """``out += sign Qᵀ B Q`` of what a contact's unit impulses are as spatial forces, Q."""
+    components = len(axes)
+    forces = np.zeros((components, 6))
+    left = np.empty(components)
+    for k in range(components):
+        x, y, z = axes[k, 0], axes[k, 1], axes[k, 2]
+        if k >= 3:
+            forces[k, 0], forces[k, 1], forces[k, 2] = x, y, z
+            continue
+        forces[k, 0] = arm[1] * z - arm[2] * y
+        forces[k, 1] = arm[2] * x - arm[0] * z
+        forces[k, 2] = arm[0] * y - arm[1] * x
+        forces[k, 3], forces[k, 4], forces[k, 5] = x, y, z
     for a in range(6):
-        x = sign * axes[0, a]
-        y = sign * axes[1, a]
-        z = sign * axes[2, a]
-        p = x * block[0, 0] + y * block[1, 0] + z * block[2, 0]
-        q = x * block[0, 1] + y * block[1, 1] + z * block[2, 1]
-        r = x * block[0, 2] + y * block[1, 2] + z * block[2, 2]
+        for k in range(components):
+            left[k] = 0.0
+            for m in range(components):
+                left[k] += sign * forces[m, a] * block[m, k]
         for b in range(6):
-            out[6 * a + b] += p * axes[0, b] + q * axes[1, b] + r * axes[2, b]
+            for k in range(components):
+                out[6 * a + b] += left[k] * forces[k, b]
 
 
 @compiled
 def add_products(
     world: Table, work: Table, state: Table, blocks: np.ndarray, sign: float, out: np.ndarray
 ) -> None:
-    """``out += sign Σ Jᵀ B J`` of all contacts, shape (nv, nv), with blocks (contacts, 3, 3).
+    """``out += sign Σ Jᵀ B J`` of all contacts, shape (nv, nv).
 
     What contacts with the world do to a body is added up along its tree, as inertias are.
     """
@@ -215,6 +223,7 @@ def add_products(
     behind = work.behind
     left = np.empty(6)
     right = np.empty(6)
+    components = blocks.shape[1]
     for d in range(cdof.shape[0]):
         for k in range(36):
             behind[d, k] = 0.0
@@ -223,11 +232,12 @@ def add_products(
         first = plant.bodies.last_dof[body_of_side(plant, contacts, c, 0)]
         second = plant.bodies.last_dof[body_of_side(plant, contacts, c, 1)]
         if (first >= 0 and second >= 0) or has_weights(plant, contacts, c):
-            _add_product(work.jacobian, 3 * i, blocks[i], sign, work.index, out)
-        elif first >= 0:
-            _add_to_body(contacts.frame[c], contacts.arm_a[c], blocks[i], sign, behind[first])
-        elif second >= 0:
-            _add_to_body(contacts.frame[c], contacts.arm_b[c], blocks[i], sign, behind[second])
+            rows = work.jacobian[components * i : components * (i + 1)]
+            _add_product(rows, blocks[i], sign, work.index, out)
+        elif first >= 0 or second >= 0:
+            axes = contact_axes(contacts, c, contacts.frame[c], components)
+            arm, dof = (contacts.arm_a[c], first) if first >= 0 else (contacts.arm_b[c], second)
+            _add_to_body(axes, arm, blocks[i], sign, behind[dof])
     for d in range(cdof.shape[0] - 1, -1, -1):
         parent = dofs.parent[d]
         if parent >= 0:
@@ -254,8 +264,9 @@ def _add_row_curvatures(work: Table, contacts: int, rows: int) -> None:
     """Add Gᵀ (−∂λ/∂v) G of rows to the system."""
     system = work.system
     jacobian = work.jacobian
+    first = work.laws.blocks.shape[1] * contacts
     for k in range(rows):
-        row = 3 * contacts + k
+        row = first + k
         for i in range(system.shape[0]):
             x = work.row_laws.row_curvature[k] * jacobian[row, i]
             if x != 0.0:
@@ -265,15 +276,13 @@ def _add_row_curvatures(work: Table, contacts: int, rows: int) -> None:
 
 @compiled
 def _add_bound(
-    graph: Table, law: Table, iterate: Table, contacts: Table, laws: Table, i: int
+    graph: Table, law: Table, iterate: Table, contacts: Table, block: np.ndarray, i: int
 ) -> None:
-    """Add what a bound of friction L = μ(‖v_t‖) n(v_n) adds to −∂γ_t/∂v, γ_t = −L v_t/η."""
+    """Add what a bound of friction L = μ(‖u‖) n(v_n) adds to −∂γ_u/∂v, γ_u = −L u/η."""
     c = graph.contact[i]
-    x = iterate.v1[i]
-    y = iterate.v2[i]
-    square = law.soft_slip_square[i]
-    inverse = 1.0 / np.sqrt(x * x + y * y + square)
-    slip = np.sqrt(x * x + y * y)
+    square = slip_square(graph, iterate, i, 0.0)
+    slip = np.sqrt(square)
+    inverse = 1.0 / np.sqrt(square + law.soft_slip_square[i])
     coefficient, slope = friction_slope(
         contacts.static_friction[c],
         contacts.dynamic_friction[c],
@@ -281,42 +290,84 @@ def _add_bound(
         contacts.stiction_tolerance[c],
     )
     # ∂L/∂v; the direction of a slip of zero does not matter, as the slope is zero there or the
-    # product with v_t is.
+    # product with u is.
     by_slip = iterate.gn[i] * slope / slip if slip > 0.0 else 0.0
-    d1 = by_slip * x
-    d2 = by_slip * y
-    dn = -coefficient * iterate.hnn[i]
-    laws.blocks[i, 0, 0] += inverse * x * d1
-    laws.blocks[i, 0, 1] += inverse * x * d2
-    laws.blocks[i, 0, 2] += inverse * x * dn
-    laws.blocks[i, 1, 0] += inverse * y * d1
-    laws.blocks[i, 1, 1] += inverse * y * d2
-    laws.blocks[i, 1, 2] += inverse * y * dn
+    for k in range(len(block)):
+        if k == _NORMAL:
+            continue
+        share = inverse * _slip_of(iterate, i, k)
+        for m in range(len(block)):
+            if m == _NORMAL:
+                block[k, m] -= share * coefficient * iterate.hnn[i]
+            else:
+                block[k, m] += share * by_slip * _slip_of(iterate, i, m)
+
+
+@compiled
+def _slip_of(iterate: Table, i: int, k: int) -> float:
+    """A component of the scaled slip, k ≠ 2."""
+    if k >= 3:
+        return float(iterate.turn[i, k - 3])
+    return float(iterate.v1[i] if k == 0 else iterate.v2[i])
+
+
+@compiled
+def _fill_ellipsoid(iterate: Table, i: int, block: np.ndarray) -> None:
+    """Fill the curvatures of an ellipsoidal contact (`asperity.convex.ellipsoids`)."""
+    across = iterate.slip_curvature[i, 0]
+    more = iterate.slip_curvature[i, 1]
+    normal = iterate.slip_curvature[i, 2]
+    direction = iterate.slip_direction[i]
+    for k in range(len(block)):
+        if k == _NORMAL:
+            continue
+        u = direction[k if k < _NORMAL else k - 1]
+        for m in range(len(block)):
+            if m != _NORMAL:
+                w = direction[m if m < _NORMAL else m - 1]
+                block[k, m] = more * u * w + (across if k == m else 0.0)
+        block[k, _NORMAL] = normal * u
+        block[_NORMAL, k] = normal * u
+    block[_NORMAL, _NORMAL] = iterate.hnn[i]
+
+
+@compiled
+def _fill_block(graph: Table, iterate: Table, i: int, block: np.ndarray) -> None:
+    """Fill the curvatures of a contact, without those of components that it has not."""
+    if graph.ellipsoids != 0 and graph.ellipsoidal[i] != 0:
+        _fill_ellipsoid(iterate, i, block)
+        return
+    block[:] = 0.0
+    block[0, 0] = iterate.h11[i]
+    block[0, 1] = iterate.h12[i]
+    block[1, 0] = iterate.h12[i]
+    block[1, 1] = iterate.h22[i]
+    block[0, 2] = iterate.h1n[i]
+    block[1, 2] = iterate.h2n[i]
+    block[2, 0] = iterate.h1n[i]
+    block[2, 1] = iterate.h2n[i]
+    block[2, 2] = iterate.hnn[i]
 
 
 @compiled
 def _fill_blocks(world: Table, work: Table, state: Table, step: float) -> None:
     """Fill −∂γ/∂v of every contact and the curvatures of rows, at the prescribed velocity."""
-    laws = work.laws
     root = work.root
     row_laws = work.row_laws
     problem = world.problem
-    graph, iterate, law = problem.graph, problem.iterate, problem.law
+    graph, iterate = problem.graph, problem.iterate
     contacts = state.contacts
     count = contacts.count
     evaluate_exactly(problem, 0, count)
     for i in range(count):
-        laws.blocks[i, 0, 0] = iterate.h11[i]
-        laws.blocks[i, 0, 1] = iterate.h12[i]
-        laws.blocks[i, 1, 0] = iterate.h12[i]
-        laws.blocks[i, 1, 1] = iterate.h22[i]
-        laws.blocks[i, 0, 2] = iterate.h1n[i]
-        laws.blocks[i, 1, 2] = iterate.h2n[i]
-        laws.blocks[i, 2, 0] = 0.0 if root.coupling == FRICTION_ALONE else iterate.h1n[i]
-        laws.blocks[i, 2, 1] = 0.0 if root.coupling == FRICTION_ALONE else iterate.h2n[i]
-        laws.blocks[i, 2, 2] = iterate.hnn[i]
-        if root.coupling == DELIVERED_BOUND:
-            _add_bound(graph, law, iterate, contacts, laws, i)
+        block = work.laws.blocks[i]
+        _fill_block(graph, iterate, i, block)
+        if root.coupling == FRICTION_ALONE:
+            for k in range(len(block)):
+                if k != _NORMAL:
+                    block[_NORMAL, k] = 0.0
+        elif root.coupling == DELIVERED_BOUND:
+            _add_bound(graph, problem.law, iterate, contacts, block, i)
     for i in range(state.rows.count):
         r = graph.row[i]
         curvature = iterate.row_curvature[i]

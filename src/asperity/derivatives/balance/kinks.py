@@ -29,6 +29,7 @@ def _contact_kinks(problem: Table, count: int) -> int:
     curvature = np.zeros((2, count, 2))
     found = np.zeros(count, np.int64)
     velocity = np.zeros((count, 3))
+    turn = iterate.turn[:count].copy()
     for i in range(count):
         velocity[i, 0] = iterate.v1[i]
         velocity[i, 1] = iterate.v2[i]
@@ -38,7 +39,7 @@ def _contact_kinks(problem: Table, count: int) -> int:
             for i in range(count):
                 x = velocity[i, 0]
                 y = velocity[i, 1]
-                slip = np.sqrt(x * x + y * y)
+                slip = np.sqrt(x * x + y * y + np.sum(turn[i] * turn[i]))
                 size = _NEAR * max(1.0, slip, abs(velocity[i, 2]))
                 if side == 1:
                     size = -size
@@ -47,6 +48,8 @@ def _contact_kinks(problem: Table, count: int) -> int:
                 elif slip > _NEAR:
                     iterate.v1[i] = x + size * x / slip
                     iterate.v2[i] = y + size * y / slip
+                    for k in range(3):
+                        iterate.turn[i, k] = turn[i, k] * (1.0 + size / slip)
             evaluate_contacts(problem, 0, count)
             for i in range(count):
                 curvature[side, i, 0] = iterate.h11[i] + iterate.h22[i]
@@ -61,6 +64,8 @@ def _contact_kinks(problem: Table, count: int) -> int:
             iterate.v1[i] = velocity[i, 0]
             iterate.v2[i] = velocity[i, 1]
             iterate.vn[i] = velocity[i, 2]
+            for k in range(3):
+                iterate.turn[i, k] = turn[i, k]
     evaluate_contacts(problem, 0, count)
     return int(found.sum())
 

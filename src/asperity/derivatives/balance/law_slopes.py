@@ -5,6 +5,9 @@ its distance, its velocity at the step's beginning, and its inverse mass. Its de
 are differences of all contacts at once, at fixed velocities. Where one leads a contact to
 another piece of its law, the other side's difference is taken: derivatives then belong to the same
 piece as H does, for every contact by itself.
+
+Velocities and impulses have three components, or six in models with torsional or rolling friction
+(`asperity.derivatives.layout.LAWS`).
 """
 
 from __future__ import annotations
@@ -21,11 +24,16 @@ from asperity.convex.potentials.contact_driver import (
     prepare_contacts,
 )
 
-__all__ = ["contact_velocities_of", "evaluate_law", "fill_law_slopes", "respond"]
+__all__ = [
+    "contact_velocities_of",
+    "evaluate_law",
+    "fill_law_slopes",
+    "respond",
+]
 
-# What is displaced: velocities along an axis (0, 1, 2), or else.
-_DISTANCE = 3
-_MASS = 4
+# What is displaced: a component of velocities (0 to 5), or else.
+_DISTANCE = 6
+_MASS = 7
 # Displacements of velocities [m/s] and distances [m], and of inverse masses relative to them.
 _SIZE = 1e-8
 _SHARE = 1e-6
@@ -48,6 +56,21 @@ def contact_velocities_of(
         out[i, 0] = iterate.v1[i]
         out[i, 1] = iterate.v2[i]
         out[i, 2] = iterate.vn[i]
+        for k in range(3, out.shape[1]):
+            out[i, k] = iterate.turn[i, k - 3]
+
+
+@compiled
+def _set_velocities(
+    iterate: Table, velocities: np.ndarray, count: int, axis: int, size: float
+) -> None:
+    """Set velocities of contacts, with one component displaced, if there is such an axis."""
+    for i in range(count):
+        iterate.v1[i] = velocities[i, 0] + (size if axis == 0 else 0.0)
+        iterate.v2[i] = velocities[i, 1] + (size if axis == 1 else 0.0)
+        iterate.vn[i] = velocities[i, 2] + (size if axis == 2 else 0.0)
+        for k in range(3, velocities.shape[1]):
+            iterate.turn[i, k - 3] = velocities[i, k] + (size if axis == k else 0.0)
 
 
 @compiled
@@ -68,42 +91,43 @@ def evaluate_law(problem: Table, contacts: Table) -> None:
 def respond(
     laws: Table, problem: Table, contacts: Table, step: float, axis: int, size: float
 ) -> None:
-    """Fill impulses with velocities at the beginning displaced along an axis, 0, 1 or 2 if any."""
-    iterate = problem.iterate
+    """Fill impulses with a component of velocities at the beginning displaced, if it is one."""
     count = contacts.count
-    for i in range(count):
-        iterate.v1[i] = laws.start_velocity[i, 0] + (size if axis == 0 else 0.0)
-        iterate.v2[i] = laws.start_velocity[i, 1] + (size if axis == 1 else 0.0)
-        iterate.vn[i] = laws.start_velocity[i, 2] + (size if axis == 2 else 0.0)
+    _set_velocities(problem.iterate, laws.start_velocity, count, axis, size)
     prepare_contacts(problem, contacts, step, count)
-    for i in range(count):
-        iterate.v1[i] = laws.end_velocity[i, 0]
-        iterate.v2[i] = laws.end_velocity[i, 1]
-        iterate.vn[i] = laws.end_velocity[i, 2]
+    _set_velocities(problem.iterate, laws.end_velocity, count, -1, 0.0)
     evaluate_law(problem, contacts)
 
 
 @compiled
-def _piece(iterate: Table, i: int) -> int:
+def _piece(graph: Table, iterate: Table, i: int) -> int:
     """The piece that a contact's curvatures are those of.
 
     Whether it pushes, and, of friction that is linear where it sticks, whether it slides: there
     it is as stiff in all directions.
     """
     piece = 1 if iterate.gn[i] > 0.0 else 0
-    stiffness = abs(iterate.h11[i]) + abs(iterate.h22[i])
-    if abs(iterate.h12[i]) + abs(iterate.h11[i] - iterate.h22[i]) > _EVEN * stiffness:
+    if graph.ellipsoids != 0 and graph.ellipsoidal[i] != 0:
+        uneven = abs(iterate.slip_curvature[i, 1])
+        stiffness = 2.0 * abs(iterate.slip_curvature[i, 0]) + uneven
+    else:
+        uneven = abs(iterate.h12[i]) + abs(iterate.h11[i] - iterate.h22[i])
+        stiffness = abs(iterate.h11[i]) + abs(iterate.h22[i])
+    if uneven > _EVEN * stiffness:
         piece += 2
     return piece
 
 
 @compiled
-def _keep(sets: Table, laws: Table, iterate: Table, side: int) -> None:
-    for i in range(sets.contacts):
-        laws.side_impulse[side, i, 0] = iterate.g1[i]
-        laws.side_impulse[side, i, 1] = iterate.g2[i]
-        laws.side_impulse[side, i, 2] = iterate.gn[i]
-        laws.side_piece[side, i] = _piece(iterate, i)
+def _keep(graph: Table, laws: Table, iterate: Table, count: int, side: int) -> None:
+    for i in range(count):
+        impulse = laws.side_impulse[side, i]
+        impulse[0] = iterate.g1[i]
+        impulse[1] = iterate.g2[i]
+        impulse[2] = iterate.gn[i]
+        for k in range(3, impulse.size):
+            impulse[k] = iterate.turn_impulse[i, k - 3] if graph.ellipsoidal[i] != 0 else 0.0
+        laws.side_piece[side, i] = _piece(graph, iterate, i)
 
 
 @compiled
@@ -160,7 +184,7 @@ def _fill_slopes(
         if what >= _DISTANCE:
             _displace_laws(work.motion, laws, problem.smooth, contacts, matrix, what, change)
         respond(laws, problem, contacts, step, what, change)
-        _keep(work.sets, laws, problem.iterate, side)
+        _keep(problem.graph, laws, problem.iterate, contacts.count, side)
     if what >= _DISTANCE:
         _displace_laws(work.motion, laws, problem.smooth, contacts, matrix, what, 0.0)
     impulse = laws.side_impulse
@@ -171,7 +195,7 @@ def _fill_slopes(
         if what == _MASS:
             width *= laws.inverse_mass[problem.graph.contact[i]]
         pieces = (piece[0, i], piece[1, i], piece[2, i])
-        for a in range(3):
+        for a in range(out.shape[1]):
             out[i, a] = 0.0
             if width > 0.0:
                 first = (impulse[1, i, a] - impulse[0, i, a]) / width
@@ -194,15 +218,16 @@ def fill_law_slopes(work: Table, problem: Table, state: Table, step: float) -> N
     contact_velocities_of(problem.graph, iterate, state, iterate.velocity, laws.end_velocity)
     contact_velocities_of(problem.graph, iterate, state, state.velocity, laws.start_velocity)
     respond(laws, problem, contacts, step, -1, 0.0)
-    _keep(work.sets, laws, iterate, 0)
+    _keep(problem.graph, laws, iterate, contacts.count, 0)
     matrix = problem.smooth.matrix.copy() if work.has_stages == 1 else np.empty(0)
     _fill_slopes(work, problem, contacts, step, _DISTANCE, matrix, laws.by_distance)
     if _fill_slopes(work, problem, contacts, step, _MASS, matrix, laws.by_mass):
         laws.uses_mass = 1
-    slopes = np.empty((contacts.count, 3))
-    for axis in range(3):
+    components = laws.by_start.shape[1]
+    slopes = np.empty((contacts.count, components))
+    for axis in range(components):
         if _fill_slopes(work, problem, contacts, step, axis, matrix, slopes):
             laws.uses_start = 1
         for i in range(contacts.count):
-            for k in range(3):
+            for k in range(components):
                 laws.by_start[i, axis, k] = slopes[i, k]

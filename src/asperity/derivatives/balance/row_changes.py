@@ -124,7 +124,7 @@ def subtract_rows(work: Table, column: np.ndarray) -> None:
     start = work.start
     sets = work.sets
     row_laws = work.row_laws
-    first = 3 * sets.contacts
+    first = work.laws.blocks.shape[1] * sets.contacts
     for r in range(sets.rows):
         if row_laws.row_done[r] == 0:
             work.unmatched += 1

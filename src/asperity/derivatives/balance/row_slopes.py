@@ -202,7 +202,7 @@ def servo_columns(world: Table, work: Table, step: float, row: int, known: np.nd
     servo = np.empty(rows.count, np.int64)
     _find_servos(plant, world.current, servo)
     row_slopes(world, work, step, CONTROL, servo)
-    first = 3 * sets.contacts
+    first = work.laws.blocks.shape[1] * sets.contacts
     for r in range(rows.count):
         k = servo[r]
         if k >= 0 and row_laws.row_change[r] != 0.0:

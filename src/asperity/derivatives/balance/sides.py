@@ -1,10 +1,12 @@
-"""What a contact's sides are fixed to: bodies, of vertices of flexes their own."""
+"""What a contact's sides are fixed to, of vertices of flexes their own body, and its axes."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from asperity.compiled import Table, compiled
 
-__all__ = ["body_of_side", "has_weights"]
+__all__ = ["body_of_side", "contact_axes", "has_weights"]
 
 
 @compiled
@@ -35,3 +37,22 @@ def has_weights(plant: Table, contacts: Table, c: int) -> bool:
             if p < 0 or elastic.vertex_first[p] < elastic.vertex_first[p + 1]:
                 return True
     return False
+
+
+@compiled
+def contact_axes(contacts: Table, c: int, frame: np.ndarray, components: int) -> np.ndarray:
+    """Axes of a contact's impulses in the world, scaled as its slips are, shape (components, 3).
+
+    The first three are those of forces, others those of moments, 0 where there are none.
+    """
+    axes = np.zeros((components, 3))
+    for k in range(3):
+        for a in range(3):
+            axes[k, a] = frame[3 * k + a]
+    if components > 3 and contacts.ellipsoidal[c] != 0:
+        scale = contacts.slip_scale[c]
+        for a in range(3):
+            axes[1, a] *= scale[0]
+            for k in range(3):
+                axes[3 + k, a] = scale[1 + k] * frame[3 * k + a]
+    return axes

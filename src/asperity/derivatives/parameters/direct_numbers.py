@@ -14,6 +14,7 @@ from asperity.derivatives.layout import (
     SIMULATED_PARAMETER,
 )
 from asperity.derivatives.parameters.parameters import Parameter, changed_fields
+from asperity.plant.model.support import has_every_friction
 from asperity.simulator import Simulator
 
 __all__ = ["DirectNumbers"]
@@ -97,6 +98,7 @@ def _kind(model: mujoco.MjModel, parameter: Parameter) -> int:
         model.npair == model.nflex == 0
         and not model.opt.enableflags & _OVERRIDE
         and bool(np.all(model.geom_condim >= 3))
+        and not has_every_friction(model)
     )
     if mixed_by_us and fields <= _FRICTION:
         return CONTACT_PARAMETER

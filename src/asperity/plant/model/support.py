@@ -15,7 +15,13 @@ from asperity.plant.model.model_view import bare, remembered
 from asperity.plant.model.names import element, kinds, listed, refuse_first
 from asperity.plant.model.sleep import awake_notes, trees_to_start_asleep
 
-__all__ = ["EQUALITIES", "check_supported", "has_every_friction", "refuse_adhesion"]
+__all__ = [
+    "EQUALITIES",
+    "check_supported",
+    "has_every_friction",
+    "has_uneven_friction",
+    "refuse_adhesion",
+]
 
 _OBJ = mujoco.mjtObj
 EQUALITIES = kinds(mujoco.mjtEq, "CONNECT", "WELD", "JOINT", "TENDON", "FLEX", "FLEXSTRAIN")
@@ -253,6 +259,13 @@ def _named_friction(model: mujoco.MjModel) -> list[str]:
 def has_every_friction(model: mujoco.MjModel) -> bool:
     """Whether contacts may have more than one coefficient of friction."""
     return bool(_named_friction(model))
+
+
+def has_uneven_friction(model: mujoco.MjModel) -> bool:
+    """Whether the friction of a pair differs along the two tangents, or about them."""
+    friction = model.pair_friction
+    uneven = (model.pair_dim > 1) & (friction[:, 0] != friction[:, 1])
+    return bool(np.any(uneven | (model.pair_dim > 4) & (friction[:, 3] != friction[:, 4])))
 
 
 @remembered
