@@ -137,7 +137,7 @@ def test_scenes_without_an_outcome_count_work_alone(tmp_path: Path) -> None:
     page = write(load(path), tmp_path / "page.md").read_text(encoding="utf-8")
     assert "| 0, 5, 0 of 0 | 100 | 200 | 300 |  |  |" in page
     # A robot that has stopped is compared with nothing.
-    assert "| 0, 0, 0 | +0 % | +5 % | +100 % | 0 | 0 |" in page
+    assert "| 0, 0, 0 | 0 | +5 % | +100 % | 0 | 0 |" in page
 
 
 def test_scenes_that_count_work_are_no_cases() -> None:

@@ -145,7 +145,10 @@ def _relative(trials: Sequence[Trial], base: Sequence[Trial], field: str) -> str
         if trial.grade != stopped and key in both:
             mine += both[key]
             total += getattr(trial, field)
-    return f"{100.0 * (mine / total - 1.0):+.0f} %".replace("-", "−") if total else ""
+    if not total:
+        return ""
+    change = round(100.0 * (mine / total - 1.0))
+    return f"{change:+d} %".replace("-", "−") if change else "0"
 
 
 def _work(trials: Sequence[Trial], base: Sequence[Trial], field: str, absolute: bool) -> list[str]:
