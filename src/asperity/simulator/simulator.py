@@ -20,6 +20,7 @@ from asperity.integrators import Integrator
 from asperity.loading import LoadReport
 from asperity.plant.detection.patch_polygons import PolygonFinder, Polygons
 from asperity.plant.model.contact_parameters import ContactParameters
+from asperity.plant.model.names import described
 from asperity.renamed import attribute_error
 from asperity.shown import Shown
 from asperity.simulator.advance import advance
@@ -178,6 +179,10 @@ class Simulator(FixedAttributes, Shown):
         )
 
     # -- what there is -------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        method = type(self.integrator).__name__
+        return f"<Simulator of {described(self.model)}, {method}, at {self.time:.6g} s>"
 
     @property
     def model(self) -> mujoco.MjModel:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from asperity.arguments import as_array
 from asperity.errors import ArgumentError, Status
+from asperity.plant.model.names import described
 from asperity.shown import Shown
 from asperity.simulator.columns import data_frame
 from asperity.simulator.current_contacts import Contacts
@@ -32,7 +33,7 @@ _ROWS = ("time", "qpos", "qvel", "ctrl", "act", "plastic", "sensordata")
 _LISTS = ("contacts", "system_outputs", "t_events")
 
 
-@dataclass
+@dataclass(repr=False)
 class Trajectory(Shown):
     """States of a simulation over time.
 
@@ -81,6 +82,11 @@ class Trajectory(Shown):
     sensordata: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     system_outputs: list[np.ndarray] = field(default_factory=list)
     history: History | None = None
+
+    def __repr__(self) -> str:
+        span = f" from {self.time[0]:.6g} to {self.time[-1]:.6g} s" if len(self.time) else ""
+        states = f"{len(self.time)} states of {described(self.model)}{span}"
+        return f"<Trajectory of {states}, {self.status.name}>"
 
     @property
     def success(self) -> bool:

@@ -20,6 +20,7 @@ from asperity.fixed_attributes import FixedAttributes
 from asperity.integrators import Integrator
 from asperity.loading import LoadReport, load_model
 from asperity.plant.model.contact_parameters import ContactParameters
+from asperity.plant.model.names import described
 from asperity.simulator.checks import (
     check_contact,
     check_count,
@@ -128,6 +129,10 @@ class Batch(FixedAttributes, HoldsAddresses):
         )
         self._variations: Variations | None = None
         self.reset()
+
+    def __repr__(self) -> str:
+        method = type(self._integrator).__name__
+        return f"<Batch of {self.count} worlds of {described(self.model)}, {method}>"
 
     # -- what there is -------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from asperity.errors import ModelError
 from asperity.plant.model.model_view import bare
 
-__all__ = ["control_names", "element", "kinds", "listed", "quoted", "refuse_first"]
+__all__ = ["control_names", "described", "element", "kinds", "listed", "quoted", "refuse_first"]
 
 _KINDS = {
     mujoco.mjtObj.mjOBJ_EQUALITY: "Equality constraint",
@@ -26,6 +26,12 @@ def element(model: mujoco.MjModel, kind: mujoco.mjtObj, index: SupportsInt) -> s
     label = _KINDS.get(kind) or kind.name.removeprefix("mjOBJ_").capitalize()
     name = mujoco.mj_id2name(bare(model), kind, int(index))
     return f"{label} '{name}'" if name else f"{label} {int(index)}"
+
+
+def described(model: mujoco.MjModel) -> str:
+    """A model's name and numbers of its coordinates: ``'arm' (nq=7, nv=7, nu=7)``."""
+    name = model.names.partition(b"\0")[0].decode()
+    return f"'{name}' (nq={model.nq}, nv={model.nv}, nu={model.nu})"
 
 
 def control_names(model: mujoco.MjModel) -> list[str]:
