@@ -49,7 +49,7 @@ PULL, PULLED = 5.0, 0.6
 
 
 def two_links() -> World:
-    """Two links whose hinges are not parallel, and a muscle from the ground to the second one."""
+    """Two links on skew hinges, and a tendon with a motor from the ground to the second one."""
     link = f"<geom type='capsule' fromto='0 0 0 .3 0 0' size='.02' mass='1' {UNTOUCHABLE}/>"
     return World(
         "<site name='ground' pos='-.1 .1 .2'/>"
@@ -138,7 +138,7 @@ CASES = (
     ),
     Case(
         "muscle",
-        "A muscle of 5 N pulls two links on hinges that are not parallel, for 0.6 s.",
+        "A motor of 5 N on a tendon pulls two links like a muscle, 0.6 s. Their hinges are skew.",
         "kinetic energy over work",
         1.0,
         "F ΔL, of the tendon's length at the start and the end.",
