@@ -124,6 +124,7 @@ class AsperitySimulate(Simulate):
         self.work: Counter[str] = Counter()
         self._made: tuple[tuple[World, float | None], Recorder] | None = None
         self._drive: Drive | None = None
+        self._release: float | None = None
 
     def run(self, world: World, duration: float, given: Given) -> Record:
         if world.contact.dynamic_friction is not None and isinstance(self.integrator, ONE_FRICTION):
@@ -133,8 +134,9 @@ class AsperitySimulate(Simulate):
         if world.deformable and self.fields:
             raise NotApplicable("no pressure fields beside deformable bodies")
 
-        self._drive = given.drive
-        simulator = self._simulator(world, None if given.drive is None else given.period)
+        self._drive, self._release = given.drive, given.release
+        switched = given.drive is not None or given.release is not None
+        simulator = self._simulator(world, given.period if switched else None)
         model, data = simulator.model, simulator.data
         if given.qpos is not None:
             data.qpos[:] = given.qpos
@@ -185,8 +187,10 @@ class AsperitySimulate(Simulate):
             )
 
         def control(_: mujoco.MjModel, data: mujoco.MjData) -> None:
-            assert self._drive is not None
-            data.ctrl[:] = self._drive(float(data.time))
+            if self._drive is not None:
+                data.ctrl[:] = self._drive(float(data.time))
+            if self._release is not None and data.time > self._release - 1e-9:
+                data.eq_active[:] = 0
 
         try:
             with warnings.catch_warnings():

@@ -156,6 +156,8 @@ class DrakeSimulate(Simulate):
             raise NotApplicable("no friction but that of sliding")
         if world.deformable:
             raise NotApplicable("no deformable bodies of MuJoCo")
+        if given.release is not None:
+            raise NotApplicable("no equalities that let go")
         model = world.model()
 
         def fix_inputs(made: DrakeModel, context: Any) -> None:

@@ -59,6 +59,8 @@ class FixedSteps(Simulate):
         if world.deformable:
             raise NotApplicable("no deformable bodies")
         model = world.model()
+        if given.release is not None:
+            raise NotApplicable("no equalities that let go")
         if model.ntendon:
             raise NotApplicable("no tendons")
         if model.opt.density > 0.0 or model.opt.viscosity > 0.0:

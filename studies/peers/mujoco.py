@@ -195,6 +195,8 @@ class MujocoSimulate(Simulate):
         for i in range(count):
             if given.drive is not None and i % hold == 0:
                 data.ctrl[:] = given.drive(i * step)
+            if given.release is not None and i == round(given.release / step):
+                data.eq_active[:] = 0
             mujoco.mj_step(model, data)
             times[i + 1], positions[i + 1], velocities[i + 1] = data.time, data.qpos, data.qvel
             if i % 100 == 0:

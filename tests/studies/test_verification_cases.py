@@ -15,13 +15,16 @@ from studies.benchmarks.verification import (
     collisions,
     curves,
     fabrics,
+    flight,
     friction,
     impacts,
     mechanisms,
+    motors,
     oscillators,
     rest,
     rigid,
     rolling,
+    ropes,
     rubbing,
     smooth,
     soft_bodies,
@@ -138,12 +141,13 @@ for _integrator, _names in (
         "conical-pendulum resonance resonance-phase dry-slide servo-sag "
         "terminal-speed velocity-servo armature filtered-motor saturated-servo gears tackle screw "
         "welded-rods soft-cantilever soft-press soft-slides soft-held soft-tumbling cloth-sags "
-        "cloth-sticks cloth-swings soft-tablecloth capstan rod-bends",
+        "cloth-sticks cloth-swings soft-tablecloth capstan rod-bends tendon-pendulum muscle thruster "
+        "flight-motors trunk-turns pushed sling let-go rope-taut rope-hangs",
     ),
     (
         asp.Icf(time_step=1e-4),
         "coin-lean double-pendulum-energy light-damping duffing servo-step spring-and-floor "
-        "stick-slip caught-bar damped-sliders damped-links honey shot play",
+        "stick-slip caught-bar damped-sliders damped-links honey shot play ball-motor",
     ),
     (
         asp.Cenic(accuracy=1e-5),
@@ -337,6 +341,43 @@ def test_a_bar_s_slowest_vibration_is_a_quarter_of_a_wave() -> None:
     assert bar.bar_mode()[0] == pytest.approx(0.5 * math.pi * speed, rel=0.06)
 
 
+def test_a_taut_rope_of_many_edges_swings_as_a_quarter_of_a_wave(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ropes, "EDGES", 1000)
+    monkeypatch.setattr(ropes, "EDGE", 1e-3)
+    monkeypatch.setattr(ropes, "BEAD", 1e-3)
+    assert ropes.taut_period() == pytest.approx(4 / math.sqrt(ropes.TENSION), rel=1e-3)
+
+
+def test_a_rope_of_many_edges_hangs_as_a_catenary(monkeypatch: pytest.MonkeyPatch) -> None:
+    from scipy.optimize import brentq
+
+    monkeypatch.setattr(ropes, "HUNG_EDGES", 1000)
+    scale = brentq(lambda a: 2 * a * math.sinh(ropes.SPAN / (2 * a)) - 1.0, 0.05, 10.0)
+    sag = scale * (math.cosh(ropes.SPAN / (2 * scale)) - 1)
+    assert ropes.rope_sag() == pytest.approx(sag, rel=1e-3)
+
+
+def test_a_sprung_rod_that_hardly_swings_has_the_frequency_of_its_stiffness(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(motors, "SWING", 1e-3)
+    stiffness = motors.SPRING * motors.ANCHOR * motors.ARM
+    expected = 2 * math.pi * math.sqrt(motors.TURNED / stiffness)
+    assert motors.swing_period() == pytest.approx(expected, rel=1e-6)
+
+
+def test_an_arm_on_the_trunk_s_centre_turns_it_by_a_share_of_its_own_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(flight, "SHOULDER", 0.0)
+    reduced = flight.TRUNK * flight.ARM / (flight.TRUNK + flight.ARM)
+    arm = flight.ARM_INERTIA + reduced * flight.CENTRE**2
+    share = arm / (arm + flight.TRUNK_INERTIA)
+    assert flight.trunk_turn() == pytest.approx(-share * flight.SWUNG)
+
+
 def test_a_little_force_bends_a_rod_by_a_third_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fabrics, "LOAD", 1e-2)
     assert fabrics.elastica() == pytest.approx(1e-2 / 3, rel=1e-3)
@@ -427,6 +468,25 @@ def test_engines_hold_controls_over_a_period(simulate: Simulate) -> None:
     assert run.qvel[-1, 0] == pytest.approx(0.1 * 1.0 + 0.1 * 1.1, abs=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:.*Nothing can collide")
+@pytest.mark.parametrize(
+    "simulate",
+    [AsperitySimulate(asp.Icf(time_step=2e-3)), MujocoSimulate()],
+    ids=["asperity", "mujoco"],
+)
+def test_engines_let_equalities_go_when_told_and_hold_them_in_the_next_run(
+    simulate: Simulate,
+) -> None:
+    world = World(
+        "<body name='load'><freejoint/><geom size='.1' mass='1'/></body>",
+        sections="<equality><weld body1='load'/></equality>",
+    )
+    for _ in range(2):
+        run = simulate(world, 0.3, period=0.1, release=0.1)
+        assert run.at(0.1, 2) == pytest.approx(0.0, abs=2e-3)
+        assert run.qvel[-1, 2] == pytest.approx(-0.2 * GRAVITY, abs=0.05)
+
+
 def test_a_run_that_takes_too_long_is_broken_off() -> None:
     for simulate in (
         AsperitySimulate(asp.Icf(time_step=1e-6), Deadline(0.0)),
@@ -465,6 +525,8 @@ def test_engines_without_deformable_bodies_say_so() -> None:
 
     with pytest.raises(NotApplicable, match="no deformable bodies"):
         Engine(1e-3)(soft_bodies.tumbling_bar(), 0.01)
+    with pytest.raises(NotApplicable, match="no equalities that let go"):
+        Engine(1e-3)(BALL, 0.01, release=0.005)
     with pytest.raises(NotApplicable, match="is deformable, which Sap does not simulate"):
         AsperitySimulate(asp.Sap(time_step=1e-3))(soft_bodies.tumbling_bar(), 0.01)
     with pytest.raises(NotApplicable, match="no pressure fields"):

@@ -188,6 +188,7 @@ class Given:
     drive: Drive | None
     period: float
     forces: Mapping[str, Sequence[float]]
+    release: float | None = None
 
 
 class Simulate(ABC):
@@ -203,6 +204,7 @@ class Simulate(ABC):
         drive: Drive | None = None,
         period: float = 0.02,
         forces: Mapping[str, Sequence[float]] | None = None,
+        release: float | None = None,
     ) -> Record:
         """Simulate.
 
@@ -217,13 +219,15 @@ class Simulate(ABC):
         forces
             Constant force and torque [N, Nm] at bodies' centres of mass in world axes, shape (6,)
             each.
+        release
+            When all equalities let go [s], a multiple of the period.
 
         Raises
         ------
         NotApplicable
             If the method cannot take part.
         """
-        return self.run(world, duration, Given(qpos, qvel, drive, period, forces or {}))
+        return self.run(world, duration, Given(qpos, qvel, drive, period, forces or {}, release))
 
     @abstractmethod
     def run(self, world: World, duration: float, given: Given) -> Record:
