@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import mujoco
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import nnls
 from soft_models import Array, cube
 
 import asperity as asp
@@ -132,6 +132,7 @@ def test_distances_from_hulls_are_those_to_the_nearest_point() -> None:
     )
     mesh = int(model.geom_dataid[0])
     corners, normals = hull_triangles(model, mesh)
+    points = np.unique(corners.reshape(-1, 3), axis=0)
     offsets = np.sum(normals * corners[:, 0], axis=1)
     assert np.all(corners.reshape(-1, 3) @ normals.T <= offsets + 1e-7)
     sim = asp.Simulator(model, integrator=asp.Icf(time_step=1e-3))
@@ -149,14 +150,9 @@ def test_distances_from_hulls_are_those_to_the_nearest_point() -> None:
         expected = heights.max()
         if expected > 0.0:
             outside += 1
-            limits = {"type": "ineq", "fun": lambda x: offsets - normals @ x}
-            nearest = minimize(
-                lambda x, p=local: 1e4 * np.sum((x - p) ** 2),
-                np.zeros(3),
-                constraints=limits,
-                options={"ftol": 1e-14, "maxiter": 200},
-            )
-            expected = np.linalg.norm(nearest.x - local)
+            # Shares of the vertices in the nearest point, which are not negative and add up to 1.
+            shares, _ = nnls(np.vstack([points.T, 1e3 * np.ones(len(points))]), [*local, 1e3])
+            expected = np.linalg.norm(shares @ points / shares.sum() - local)
         assert contacts.signed_distance[c] == pytest.approx(expected - 2e-3, abs=2e-6)
     assert 20 < outside < 81
 

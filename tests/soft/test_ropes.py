@@ -236,7 +236,7 @@ def test_energy_does_not_grow_in_long_steps() -> None:
 
 
 def test_steps_do_not_depend_on_stiffness() -> None:
-    """Of a rope that falls from the horizontal and swings: not by orders of magnitude."""
+    """Of a rope that falls from the horizontal and swings; one that gives way takes no more."""
     counts = []
     for axial in (1e2, 1e3, 1e4, 1e5, 1e6, 0.0):
         inner = f"<edge stiffness='{axial / 0.05}'/>" if axial else EQUALITY
@@ -245,7 +245,8 @@ def test_steps_do_not_depend_on_stiffness() -> None:
         )
         sim.advance_to(0.5)
         counts.append(sim.stats.steps)
-    assert max(counts) <= 1.6 * min(counts)
+    assert counts[0] <= min(counts[1:])
+    assert max(counts) <= 1.4 * min(counts[1:])
 
 
 @pytest.mark.parametrize("inner", [EQUALITY, "<edge stiffness='2e5'/>"])

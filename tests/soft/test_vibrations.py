@@ -7,7 +7,13 @@ import pytest
 from soft_models import Array, compile_soft, positions, vertex_dofs
 
 import asperity as asp
-from asperity.integrators.methods.vibrations import FACTORS_OF_FIRST, FACTORS_OF_MIDDLE
+from asperity.integrators.methods.vibrations import (
+    FACTORS_OF_FIRST,
+    FACTORS_OF_MIDDLE,
+    TAUT_FACTORS_OF_FIRST,
+    TAUT_FACTORS_OF_MIDDLE,
+)
+from asperity.soft.vibrations import SLOW
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*Nothing can collide")
 
@@ -135,3 +141,66 @@ def test_slow_modes_turn_exactly() -> None:
     error = np.linalg.norm(step - exact, 2, axis=(1, 2))
     assert np.all(error[2:] < [8e-5, 2.5e-4, 2e-4, 3.5e-3])
     assert error[0] < error[1] / 7.0  # third order in a step
+
+
+def _taut_step(z: Array) -> tuple[Array, Array]:
+    """As `_step`, of a mode that tension pulls back."""
+    p = 0.25 * z**2
+    v_0 = np.array([1.0, 0.0])[:, None] * np.ones_like(z)
+    q_0 = np.array([0.0, 1.0])[:, None] / z  # over δt, as all positions
+
+    def solved(v: Array, q: Array, share: float) -> Array:
+        pull, slow = (share * z) ** 2, z**2 / SLOW
+        w = v * (1.0 + 2.0 * slow) / (1.0 + slow) ** 2
+        return np.asarray((v + pull * w - share * z**2 * q) / (1.0 + pull))
+
+    v_1 = solved(v_0, q_0, 0.5)
+    v_2, whole = solved(v_1, q_0 + 0.5 * v_1, 0.5), solved(v_0, q_0, 1.0)
+    v, q = 2.0 * v_2 - whole, q_0 + v_1 + v_2 - whole
+    for factors, y in ((TAUT_FACTORS_OF_FIRST, p * v_0), (TAUT_FACTORS_OF_MIDDLE, p * v_1)):
+        for k in range(3):
+            power = (1.0 + p) ** -(k + 2.0)
+            v = v + factors[k] * power * y
+            q = q + factors[3 + k] * power * y
+    exact = np.array([[np.cos(z), -np.sin(z)], [np.sin(z), np.cos(z)]])
+    return np.array([v, z * q]).transpose(2, 0, 1), exact.transpose(2, 0, 1)
+
+
+def test_no_taut_mode_gains_energy() -> None:
+    z = np.concatenate([np.linspace(0.01, 10.0, 2000), np.geomspace(10.0, 1e5, 200)])
+    step, _ = _taut_step(z)
+    assert np.linalg.norm(step, 2, axis=(1, 2)).max() < 1.0 + 1e-8
+
+
+def test_slow_taut_modes_turn_exactly() -> None:
+    step, exact = _taut_step(np.array([0.05, 0.1, 0.3, 0.5, 0.7, 1.0]))
+    error = np.linalg.norm(step - exact, 2, axis=(1, 2))
+    assert np.all(error[2:] < [1e-4, 4e-4, 1e-3, 6e-3])
+    assert error[0] < error[1] / 7.0
+
+
+@pytest.mark.parametrize("accuracy", [1e-2, 1e-3])
+def test_a_taut_rope_keeps_its_amplitude_and_period(accuracy: float) -> None:
+    """In its slowest mode, five times to and fro: Lagrange's string of beads, free at one end."""
+    edges, edge, bead, tension = 20, 0.05, 0.01, 10.0
+    rate = 2.0 * np.sqrt(tension / (bead * edge)) * np.sin(np.pi / (2 * (2 * edges + 1)))
+    model = compile_soft(
+        f"<flexcomp name='rope' type='grid' dim='1' count='{edges + 1} 1 1' radius='0.001'"
+        f" spacing='{edge} {edge} {edge}' mass='{bead * (edges + 1)}'><pin id='0'/>"
+        "<edge equality='true'/><contact contype='0' conaffinity='0' selfcollide='none'/>"
+        "</flexcomp>",
+        gravity=0.0,
+    )
+    sim = asp.Simulator(model, integrator=asp.Cenic(accuracy=accuracy))
+    mode = np.sin(np.arange(1, edges + 1) * np.pi / (2 * edges + 1))
+    sim.data.qvel[2::3] = 0.02 * rate * mode
+    sim.data.xfrc_applied[-1, 0] = tension
+    last = 10.0 * np.pi / rate
+    found = []
+    angle = np.arange(40) * np.pi / 20.0
+    for time in last + angle / rate:
+        sim.advance_to(float(time))
+        found.append(positions(model, sim.data)[1:, 2] @ mode / (mode @ mode))
+    ahead, beside = np.array([np.sin(angle), np.cos(angle)]) @ found / 20.0
+    assert np.hypot(ahead, beside) == pytest.approx(0.02, rel=0.04 if accuracy > 1e-3 else 0.01)
+    assert abs(np.arctan2(beside, ahead)) < 0.1

@@ -18,7 +18,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 
-__all__ = ["SLOW", "find_steady_velocity"]
+__all__ = ["SLOW", "add_tension_rates", "find_steady_velocity"]
 
 SLOW = 1.5
 """c."""
@@ -60,6 +60,35 @@ def _add_stiffness(
                 across = scale * t[3] * (gradient[0] * u + gradient[1] * v)
                 for i in range(3):
                     out[p, i] += across * t[i]
+
+
+@compiled
+def add_tension_rates(
+    elastic: Table, state: Table, velocity: np.ndarray, factor: float, out: np.ndarray
+) -> None:
+    """Add a factor times K ẋ, of the tensions in ``state.soft.taut``.
+
+    Parameters
+    ----------
+    elastic, state : Table
+    velocity : array, shape (nv,)
+    factor : float
+    out : array, shape (nv,)
+    """
+    x, rates = state.soft.conjugate[0], state.soft.conjugate[1]
+    x[:] = 0.0
+    rates[:] = 0.0
+    for p in range(elastic.particles):
+        dof = elastic.particle_dof[p]
+        if dof >= 0:
+            for i in range(3):
+                x[p, i] = velocity[dof + i]
+    _add_stiffness(elastic, state.soft.taut, factor, x, rates)
+    for p in range(elastic.particles):
+        dof = elastic.particle_dof[p]
+        if dof >= 0:
+            for i in range(3):
+                out[dof + i] += rates[p, i]
 
 
 @compiled
