@@ -58,6 +58,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_pppn_status
 from asperity.convex.matrix import multiply
 from asperity.convex.response import PROJECTING, REPEATED
@@ -98,10 +99,6 @@ TAUT_FACTORS_OF_MIDDLE = (
 )
 """Likewise of tensions."""
 
-_FACTORS = (
-    (FACTORS_OF_FIRST, FACTORS_OF_MIDDLE),
-    (TAUT_FACTORS_OF_FIRST, TAUT_FACTORS_OF_MIDDLE),
-)
 _TURNING_ANGLE = 0.1  # [rad]
 # Edges of ropes count as if they turned twice as fast, as their pull turns with them.
 _OF_EDGES = 4.0
@@ -301,15 +298,18 @@ def find_vibrations(world: Table, source: Table, half: Table, target: Table, ste
     problem = world.problem
     memory = EXTRAPOLATION.at(world.memory)
     direction = problem.iterate.direction
-    rates = memory.kick
+    rates, tense_rates = memory.kick, memory.momentum
     _fill_rates(world, half, step, rates, memory.spins[1])
     _count_edges(elastic, memory, half)
     find_taut_strands(elastic, half)
     find_taut_triangles(elastic, half)
     square = 0.25 * step * step
-    add_tension_rates(elastic, half, half.qvel, square, rates)
-    _sum_energies(world, half, rates)
-    if not _mark(world, half, step, rates):
+    tense_rates[:] = 0.0
+    add_tension_rates(elastic, half, half.qvel, square, tense_rates)
+    for i in range(plant.nv):
+        direction[i] = rates[i] + tense_rates[i]
+    _sum_energies(world, half, direction)
+    if not _mark(world, half, step, direction):
         return
     # Modes have been looked for at another velocity.
     velocities_at(problem.graph, problem.iterate, half, problem.iterate.velocity)
@@ -317,22 +317,22 @@ def find_vibrations(world: Table, source: Table, half: Table, target: Table, ste
     faster[:] = 0.0
     moved[:] = 0.0
     how = PROJECTING
-    for taut in range(2):
-        if (elastic.strands + elastic.triangles if taut == 1 else elastic.elements) == 0:
-            continue
-        for place in range(2):
-            state = source if place == 0 else half
-            if taut == 1:
-                # Of the tension halfway, as what a step finds of it may jump.
-                direction[:] = 0.0
-                add_tension_rates(elastic, half, state.qvel, square, direction)
-            else:
-                _fill_rates(world, state, step, direction, memory.spins[place])
-            if place == 0:
-                # These are of the beginning, and what follows is of the middle.
-                _turn(elastic, memory, memory.spins[0], 0.5 * step, direction)
-            _add_series(world, half, how, step, _FACTORS[taut][place], faster, moved)
-            how = REPEATED
+    _fill_rates(world, source, step, direction, memory.spins[0])
+    if elastic.elements > 0:
+        # These are of the beginning, and what follows is of the middle.
+        _turn(elastic, memory, memory.spins[0], 0.5 * step, direction)
+        _add_series(world, half, how, step, FACTORS_OF_FIRST, faster, moved)
+        copy_numbers(rates, direction)
+        how = REPEATED
+        _add_series(world, half, how, step, FACTORS_OF_MIDDLE, faster, moved)
+    if elastic.strands + elastic.triangles > 0:
+        # Of the tension halfway, as what a step finds of it may jump.
+        direction[:] = 0.0
+        add_tension_rates(elastic, half, source.qvel, square, direction)
+        _turn(elastic, memory, memory.spins[0], 0.5 * step, direction)
+        _add_series(world, half, how, step, TAUT_FACTORS_OF_FIRST, faster, moved)
+        copy_numbers(tense_rates, direction)
+        _add_series(world, half, REPEATED, step, TAUT_FACTORS_OF_MIDDLE, faster, moved)
     _turn(elastic, memory, memory.spins[1], 0.5 * step, faster)
     _turn(elastic, memory, memory.spins[1], 0.5 * step, moved)
     velocity_from_solver(plant, half.cdof, faster, memory.momentum)
