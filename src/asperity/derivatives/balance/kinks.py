@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.convex.ellipsoids import slip_square
 from asperity.convex.potentials.contact_driver import evaluate_contacts
 from asperity.convex.potentials.rows import evaluate_rows
 from asperity.derivatives.balance.row_changes import row_piece
@@ -30,7 +31,9 @@ def _contact_kinks(problem: Table, count: int) -> int:
     found = np.zeros(count, np.int64)
     velocity = np.zeros((count, 3))
     turn = iterate.turn[:count].copy()
+    slips = np.empty(count)
     for i in range(count):
+        slips[i] = np.sqrt(slip_square(problem.graph, iterate, i, 0.0))
         velocity[i, 0] = iterate.v1[i]
         velocity[i, 1] = iterate.v2[i]
         velocity[i, 2] = iterate.vn[i]
@@ -39,7 +42,7 @@ def _contact_kinks(problem: Table, count: int) -> int:
             for i in range(count):
                 x = velocity[i, 0]
                 y = velocity[i, 1]
-                slip = np.sqrt(x * x + y * y + np.sum(turn[i] * turn[i]))
+                slip = slips[i]
                 size = _NEAR * max(1.0, slip, abs(velocity[i, 2]))
                 if side == 1:
                     size = -size

@@ -57,7 +57,8 @@ def contact_velocities_of(
         out[i, 1] = iterate.v2[i]
         out[i, 2] = iterate.vn[i]
         for k in range(3, out.shape[1]):
-            out[i, k] = iterate.turn[i, k - 3]
+            # Not filled without contacts that have it.
+            out[i, k] = iterate.turn[i, k - 3] if graph.ellipsoids != 0 else 0.0
 
 
 @compiled
