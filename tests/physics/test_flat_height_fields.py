@@ -93,13 +93,18 @@ def test_nothing_stops_what_glides_without_friction(
     np.testing.assert_allclose(sim.data.qvel[:2], 2.0 * np.eye(2)[axis], atol=1e-3)
 
 
-def _along_a_ditch(geom: str, beside: float, maker: str, starts: int) -> list[float]:
-    """What a geom at 2 m/s loses of it in 2 s, from several places, largest losses last [m/s].
+GLIDERS = {"cylinder": ("type='cylinder' size='.1 .05'", 0.17), "box": (BOX, 0.12)}
 
-    The ground falls off under its side, so that not all below it is flat.
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("glider", GLIDERS)
+def test_nothing_stops_what_glides_along_a_ditch(glider: str, maker: str) -> None:
+    """The ground falls off under its side, at whose edge MuJoCo's normals lean along the ditch.
+
+    How often a box would meet one depends on where it starts.
     """
-    losses = []
-    for start in -3.0 + 1e-3 * np.arange(starts):
+    geom, beside = GLIDERS[glider]
+    for start in -3.0 + 1e-3 * np.arange(9):
         model = _model(geom, 41, 0.0)
         heights = np.full((41, 41), 0.25)
         heights[22:] = 0.2
@@ -108,21 +113,7 @@ def _along_a_ditch(geom: str, beside: float, maker: str, starts: int) -> list[fl
         sim.data.qpos[:3] = [start, beside, 0.55]
         sim.data.qvel[0] = 2.0
         sim.advance_to(2.0)
-        losses.append(abs(sim.data.qvel[0] - 2.0))
-    return sorted(losses)
-
-
-@pytest.mark.parametrize("maker", MAKERS)
-def test_nothing_stops_a_cylinder_that_glides_along_a_ditch(maker: str) -> None:
-    assert _along_a_ditch("type='cylinder' size='.1 .05'", 0.17, maker, 3)[-1] < 1e-3
-
-
-@pytest.mark.parametrize("maker", MAKERS)
-def test_most_boxes_that_glide_along_a_ditch_lose_nothing(maker: str) -> None:
-    """Normals of MuJoCo's contacts at the edge may tilt, which slows some boxes in fixed steps."""
-    losses = _along_a_ditch(BOX, 0.12, maker, 9)
-    assert losses[2] < 1e-3
-    assert losses[-1] < (0.03 if maker == "cenic" else 0.3)
+        assert sim.data.qvel[0] == pytest.approx(2.0, abs=1e-3)
 
 
 def test_the_side_of_a_field_stops_a_box() -> None:

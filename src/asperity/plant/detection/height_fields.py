@@ -6,13 +6,17 @@ prism to the next meets the next one's edge, whose normal leans, or its side, wh
 So where the ground is flat, a round body's contacts with other normals than the ground's do not
 count: one with that normal is always there. Boxes and hulls may have none, when they are tilted by
 little. Their contacts get the ground's normal, and their overlap is how deep the body's point lies.
-Contacts of rough ground stay as they are: there any normal may be that of a peak or of a body's
-face.
+At a corner of a prism the normal may also lean along the edge of a ditch, and would stop what
+glides along it. Where the ground is level in one direction, contacts have normals between those of
+the triangles around them. Contacts of rougher ground stay as they are: there any normal may be that
+of a peak or of a body's face.
 """
 
 from __future__ import annotations
 
 import math
+
+import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import load_double, load_single
@@ -97,8 +101,85 @@ def is_flat(
 
 
 @compiled
+def _slopes_around(plant: Table, field: int, cell: tuple[int, int], out: np.ndarray) -> int:
+    """Fill the slopes of the triangles of a cell and the eight around it; returns how many."""
+    fields = plant.height_fields
+    size = fields.size[field]
+    dx = 2.0 * size[0] / (fields.columns[field] - 1)
+    dy = 2.0 * size[1] / (fields.rows[field] - 1)
+    count = 0
+    for row in range(max(cell[0] - 1, 0), min(cell[0] + 2, fields.rows[field] - 1)):
+        for column in range(max(cell[1] - 1, 0), min(cell[1] + 2, fields.columns[field] - 1)):
+            low = _height(plant, field, row, column)
+            right = _height(plant, field, row, column + 1)
+            left = _height(plant, field, row + 1, column)
+            high = _height(plant, field, row + 1, column + 1)
+            out[count] = (right - low) / dx
+            out[count + 1] = (high - right) / dy
+            out[count + 2] = (high - left) / dx
+            out[count + 3] = (left - low) / dy
+            count += 4
+    return count // 2
+
+
+@compiled
+def _slope_of_ridge(slopes: np.ndarray, x: float, y: float) -> tuple[bool, float, float]:
+    """The nearest slope to (x, y) between those of ground that is level in one direction.
+
+    The first is False if the ground is level in none. Slopes alternate along x and y.
+    """
+    first_x, first_y = slopes[0], slopes[1]
+    along_x, along_y, length = 0.0, 0.0, 0.0
+    for i in range(2, slopes.size, 2):
+        u, v = slopes[i] - first_x, slopes[i + 1] - first_y
+        far = math.hypot(u, v)
+        if far > length:
+            along_x, along_y, length = u / far, v / far, far
+    least, most = 0.0, 0.0
+    for i in range(2, slopes.size, 2):
+        u, v = slopes[i] - first_x, slopes[i + 1] - first_y
+        if abs(u * along_y - v * along_x) > _SAME:
+            return False, x, y
+        least = min(least, u * along_x + v * along_y)
+        most = max(most, u * along_x + v * along_y)
+    way = (x - first_x) * along_x + (y - first_y) * along_y
+    way = min(max(way, least), most)
+    return True, first_x + way * along_x, first_y + way * along_y
+
+
+@compiled
+def _turn_to_ridge(
+    plant: Table,
+    state: Table,
+    geom: int,
+    address: int,
+    cell: tuple[int, int],
+    point: tuple[float, float, float],
+) -> None:
+    """Give a contact a normal that ground around a cell (row, column) has, if it is like a ridge.
+
+    ``point`` is the body's point, in the field's axes.
+    """
+    slopes = np.empty(36)
+    count = _slopes_around(plant, plant.geoms.height_field[geom], cell, slopes)
+    frame = address + plant.offsets.contact_frame
+    turn = state.mj_geom_xmat[geom]
+    x = y = z = 0.0
+    for k in range(3):
+        normal = load_double(frame + 8 * k)
+        x += turn[3 * k] * normal
+        y += turn[3 * k + 1] * normal
+        z += turn[3 * k + 2] * normal
+    found, along, across = _slope_of_ridge(slopes[: 2 * count], -x / z, -y / z)
+    cosine = (z - along * x - across * y) / math.sqrt(1.0 + along * along + across * across)
+    if found and cosine < _LEVEL:
+        distance = cosine * load_double(address + plant.offsets.contact_dist)
+        write_contact(plant, state, geom, address, point, distance, (along, across))
+
+
+@compiled
 def level_contact(plant: Table, state: Table, geom: int, other: int, address: int) -> bool:
-    """Give a contact of a height field with a box or a hull the normal of flat ground.
+    """Give a contact of a height field a normal that flat ground, or a ridge, has.
 
     Returns False if it does not count: its point does not lie in the ground, or the other geom is
     round.
@@ -142,6 +223,7 @@ def level_contact(plant: Table, state: Table, geom: int, other: int, address: in
         (min(row + 1, long - 1), min(column + 1, wide - 1)),
     )
     if not flat:
+        _turn_to_ridge(plant, state, geom, address, (row, column), (x, y, z))
         return True
     _, height, slope_x, slope_y = triangle_below(plant, field, x, y)
     steepness = math.sqrt(1.0 + slope_x * slope_x + slope_y * slope_y)
