@@ -60,6 +60,13 @@ MODELS = {
       <body><joint type="slide" stiffness="100"/><geom size=".05" mass="1" contype="0"/>
       <body><joint type="slide" stiffness="1000"/><geom size=".05" mass="1" contype="0"/>
       </body></body></body></worldbody></mujoco>""",
+    "opposed springs": """<mujoco><option gravity="0 0 0"/><worldbody>
+      <body><joint type="slide" stiffness="200"/><geom size=".05" mass="1" contype="0"/>
+      <body><joint type="slide" stiffness="400" damping="60"/>
+        <geom size=".05" mass="1" contype="0"/>
+      <body><joint type="slide" stiffness="100" damping="3"/>
+        <geom size=".05" mass="1" contype="0"/>
+      </body></body></body></worldbody></mujoco>""",
     "double pendulum on the floor": f"""<mujoco><worldbody>{FLOOR}
       <body pos="0 0 .45"><joint axis="0 1 0" damping=".05"/>
         <geom type="capsule" size=".03" fromto="0 0 0 .25 0 -.2" mass="1"/>

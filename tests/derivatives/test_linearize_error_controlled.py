@@ -22,6 +22,7 @@ _TIGHT = asp.Cenic(tolerance_ratio=1e-9, friction_tolerance=1e-10, friction_pass
     [
         *("ball", "capsule on a ramp", "double pendulum on the floor"),  # that has a spring
         *("four-bar linkage", "ball joint and free body", "chain of springs"),
+        "opposed springs",
     ],
 )
 def test_extrapolated_steps_agree_with_differences(name: str) -> None:

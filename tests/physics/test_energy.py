@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from physics_models import Array, fixed, observed_orders, spring_mass, states
+from physics_models import Array, compile_mjcf, fixed, observed_orders, spring_mass, states
+from scipy.linalg import expm
 
 import asperity as asp
 
@@ -129,3 +130,35 @@ def test_a_damped_oscillator_has_the_analytic_solution(scheme: str, order: float
     np.testing.assert_allclose(observed_orders(steps, errors), order, atol=0.05)
     # The error of implicit Euler over this time is about t·ω²h/2 of the amplitude.
     assert errors[-1] < 0.5 * STIFFNESS * steps[-1] * AMPLITUDE
+
+
+@pytest.mark.parametrize("opposed", ["damper", "servo"])
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-4, 1e-5, 1e-6])
+def test_what_creeps_on_a_spring_does_not_swing(opposed: str, accuracy: float) -> None:
+    """Two coupled masses on springs of some 10 Hz that dampers or servos let creep at .65 m/s."""
+    damping = 3000.0
+    joint = f"stiffness='30' damping='{damping if opposed == 'damper' else 0.0}'"
+    servo = f"<general joint='{{}}' biastype='affine' biasprm='0 0 {-damping}'/>"
+    servos = servo.format("a") + servo.format("b") if opposed == "servo" else ""
+    body = f"<body><joint name='{{}}' type='slide' {joint}/><geom size='.1' mass='.01'/>"
+    model = compile_mjcf(
+        body.format("a") + body.format("b") + "</body></body>",
+        option="gravity='0 0 0'",
+        sections=f"<actuator>{servos}</actuator>",
+    )
+    force = np.array([1900.0, 2000.0])
+    sim = asp.Simulator(model, integrator=asp.Cenic(accuracy=accuracy))
+    sim.data.qfrc_applied[:] = force
+    sim.data.qvel[:] = force / damping
+    inverse = np.linalg.inv(0.01 * np.array([[2.0, 1.0], [1.0, 1.0]]))
+    rates = np.block(
+        [
+            [np.zeros((2, 2)), np.eye(2), np.zeros((2, 1))],
+            [-30.0 * inverse, -damping * inverse, (inverse @ force)[:, None]],
+            [np.zeros((1, 5))],
+        ]
+    )
+    end = 0.5
+    exact = expm(end * rates) @ np.concatenate([np.zeros(2), force / damping, [1.0]])
+    assert sim.advance_to(end).success
+    np.testing.assert_allclose(sim.data.qpos, exact[:2], atol=max(3.0 * accuracy, 1e-5))

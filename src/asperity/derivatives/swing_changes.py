@@ -97,7 +97,11 @@ def added_to_swings(
     pulled = np.linalg.solve(whole_mass, 2.0 * springs)
     change = _total((1.0, last), (pulled, first), (-1.0, whole), (-2.0 * pulled, whole))
     u = _total((swings.matrix, change))
-    late = springs @ last[0], springs @ last[1]
+    # Beside springs, as u: without what is solved for.
+    sprung = together @ swings.springs > 0.0
+    unopposed = np.where(sprung[:, None], swings.matrix, np.eye(nv))
+    last = _total((unopposed, last))
+    late = _total((springs, last))
     square, energy = product(u, u), product(first, first)
     known = (square[0] > 0.0) & (energy[0] > 0.0)
     square = np.where(known, square[0], 1.0), square[1]
@@ -121,7 +125,7 @@ def added_to_swings(
     cosine = _quotient(_product(along, along), size)
     cosine = swinging * cosine[0], swinging[:, None] * cosine[1]
     speed, speed_kick, travel, travel_kick = _swing_factors(g, p, swinging)
-    kick = _quotient(product(u, _total((1.0, whole), (-1.0, before))), square)
+    kick = _quotient(product(u, _total((unopposed, whole), (-unopposed, before))), square)
     third = _quotient(product(u, late, one), square)
     third = THIRD_ORDER - 1.0 - third[0], np.negative(third[1])
     rest = np.where(known, 1.0, 0.0) - cosine[0], np.negative(cosine[1])

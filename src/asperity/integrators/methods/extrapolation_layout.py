@@ -30,8 +30,9 @@ EXTRAPOLATION = Layout(
     factor_row="f8[twice]",
     # Of what swings (`asperity.integrators.methods.swings`): of every island whether it may and
     # whether it floats, what is left of its correction for how far it turns, products, and the
-    # shares of velocities and of positions; u, without what is solved for as well, v_1 and v_2
-    # about centres of mass, the momenta of both, an entry point. Then what is added to velocities
+    # shares of velocities and of positions, and whether it has implicit springs; v̂ − v_0, u without
+    # what is solved for, v_1 and w about centres of mass, their momenta, v_2, an entry point. Then
+    # what is added to velocities
     # and, over δt, to positions, also by vibrations (`asperity.integrators.methods.vibrations`).
     swings="i8[trees]",
     floating="i8[trees]",
@@ -39,10 +40,12 @@ EXTRAPOLATION = Layout(
     sums="f8[trees, 21]",
     speed_share="f8[trees]",
     travel_share="f8[trees]",
+    sprung="i8[trees]",
     kick="f8[dofs]",
     tangent="f8[dofs]",
     middle="f8[dofs]",
     momentum="f8[dofs]",
+    late="f8[dofs]",
     velocity_response="i8",
     faster="f8[dofs]",
     moved="f8[dofs]",

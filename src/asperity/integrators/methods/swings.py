@@ -52,7 +52,8 @@ energy. A sum of modes can gain a few percent in a step.
 **Other implicit forces** are left out. Extrapolation of contacts, constraints, servos and dampers
 is L-stable: of a displacement that a stiff force takes back within the step, nothing is left. With
 this correction a part of it would be left. So u is taken without the directions that these forces
-oppose (`asperity.convex.response`). If bodies turn far in a step, their velocities turn with them,
+oppose (`asperity.convex.response`), and so are v_2 and v̂ − v_0 beside springs, which would seem to
+swing what a servo or a damper moves. If bodies turn far in a step, their velocities turn with them,
 and the analysis does not hold: the correction is divided by 1 + (φ/φ_0)⁴, with the angle φ of the
 fastest body of the island. It is 0 on patches of pressure fields, whose points come and go, and in
 islands with deformable bodies (`.vibrations`).
@@ -66,7 +67,7 @@ from numba import types
 from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.calls import call_pppn_status
 from asperity.convex.matrix import multiply
-from asperity.convex.response import PROJECTING
+from asperity.convex.response import PROJECTING, REPEATED
 from asperity.integrators.methods.convex_step import velocities_at
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
 from asperity.integrators.world_layout import WORLD
@@ -238,7 +239,7 @@ def _about_centre(
 
 
 @compiled
-def _sum_products(world: Table, half: Table, target: Table, step: float) -> None:
+def _sum_products(world: Table, half: Table, step: float) -> None:
     """Fill the products of every island; needs u in the problem's direction, M in its matrix."""
     plant = world.plant
     problem = world.problem
@@ -260,12 +261,12 @@ def _sum_products(world: Table, half: Table, target: Table, step: float) -> None
             if not graph.tree_spatial[tree]:
                 spring = 0.25 * step * step * world.spring_share[i] * plant.dofs.stiffness[i]
                 sums[_SPRINGS] += spring * change[i] * change[i]
-                sums[_OPPOSED] += spring * target.qvel[i] * half.velocity[i]
-                sums[_LATE] += spring * target.qvel[i] * change[i]
+                sums[_OPPOSED] += spring * memory.late[i] * half.velocity[i]
+                sums[_LATE] += spring * memory.late[i] * change[i]
 
 
 @compiled
-def _sum_likeness(world: Table, half: Table, target: Table, step: float) -> None:
+def _sum_likeness(world: Table, half: Table, step: float) -> None:
     """Fill g of every island, and the products by which u is compared with w."""
     plant = world.plant
     graph = world.problem.graph
@@ -277,10 +278,9 @@ def _sum_likeness(world: Table, half: Table, target: Table, step: float) -> None
             sums[_SPRINGS] /= sums[_SQUARE]
             sums[_EARLY] = -(sums[_MIDDLE] + sums[_OPPOSED]) / sums[_MIDDLE_SQUARE]
     swing = memory.middle
-    velocity_to_solver(plant, half.cdof, target.qvel, swing)
     for i in range(swing.size):
         sums = memory.sums[memory.island[plant.dofs.tree[i]]]
-        swing[i] = sums[_EARLY] * half.velocity[i] + sums[_SPRINGS] * swing[i]
+        swing[i] = sums[_EARLY] * half.velocity[i] + sums[_SPRINGS] * memory.late[i]
     _about_centre(world, half, swing, memory.momentum, 2)
     for tree in range(graph.ntree):
         sums = memory.sums[memory.island[tree]]
@@ -322,6 +322,15 @@ def _fill_shares(plant: Table, memory: Table) -> None:
 
 
 @compiled
+def _respond(world: Table, half: Table, step: float, how: int) -> None:
+    """Let the problem's direction, an impulse, become what is left of the velocity it makes."""
+    memory = EXTRAPOLATION.at(world.memory)
+    _set_matrix(world, half, step)
+    call_pppn_status(memory.velocity_response, world.problem, half.contacts, half.rows, how)
+    _set_matrix(world, half, 0.0)
+
+
+@compiled
 def _project(world: Table, half: Table, step: float) -> None:
     """Fill u without what is solved for, of M u in the problem's direction."""
     plant = world.plant
@@ -330,9 +339,7 @@ def _project(world: Table, half: Table, step: float) -> None:
     memory = EXTRAPOLATION.at(world.memory)
     for tree in range(graph.ntree):
         problem.guess.tree_marked[tree] = memory.swings[memory.island[tree]]
-    _set_matrix(world, half, step)
-    call_pppn_status(memory.velocity_response, problem, half.contacts, half.rows, PROJECTING)
-    _set_matrix(world, half, 0.0)
+    _respond(world, half, step, PROJECTING)
     velocity_from_solver(plant, half.cdof, problem.iterate.direction, memory.tangent)
     for i in range(memory.tangent.size):
         if memory.rough[memory.island[plant.dofs.tree[i]]] == 1:
@@ -360,6 +367,37 @@ def _add_springs(world: Table, half: Table, full: Table, step: float) -> None:
             spring = 0.5 * step * step * world.spring_share[i] * plant.dofs.stiffness[i]
             change = spring * (half.qvel[i] - 2.0 * full.qvel[i])
             world.problem.iterate.direction[i] += change
+
+
+@compiled
+def _find_sprung_islands(world: Table) -> bool:
+    """Mark the islands that have implicit springs and may swing; False if there are none."""
+    plant = world.plant
+    memory = EXTRAPOLATION.at(world.memory)
+    memory.sprung[:] = 0
+    found = False
+    for i in range(plant.nv):
+        island = memory.island[plant.dofs.tree[i]]
+        if memory.swings[island] * world.spring_share[i] * plant.dofs.stiffness[i] > 0.0:
+            memory.sprung[island] = 1
+            found = True
+    return found
+
+
+@compiled
+def _fill_unopposed(
+    world: Table, half: Table, step: float, velocity: np.ndarray, out: np.ndarray
+) -> None:
+    """Fill generalized velocities, of islands with springs without what is solved for."""
+    problem = world.problem
+    memory = EXTRAPOLATION.at(world.memory)
+    velocity_to_solver(world.plant, half.cdof, velocity, out)
+    if _find_sprung_islands(world):
+        _fill_impulses(world, half, velocity)
+        _respond(world, half, step, REPEATED)
+        for i in range(out.size):
+            if memory.sprung[memory.island[world.plant.dofs.tree[i]]] == 1:
+                out[i] = problem.iterate.direction[i]
 
 
 @compiled
@@ -399,10 +437,13 @@ def find_swings(
         _project(world, half, step)
         for i in range(change.size):
             change[i] = full.qvel[i] - source.qvel[i]
+        _fill_unopposed(world, half, step, change, memory.kick)
+        _fill_unopposed(world, half, step, target.qvel, memory.late)
+        velocity_to_solver(plant, half.cdof, memory.tangent, problem.iterate.direction)
+        for i in range(change.size):
             memory.middle[i] = half.velocity[i]
-        velocity_to_solver(plant, half.cdof, change, memory.kick)
-        _sum_products(world, half, target, step)
-        _sum_likeness(world, half, target, step)
+        _sum_products(world, half, step)
+        _sum_likeness(world, half, step)
         _fill_shares(plant, memory)
         for i in range(change.size):
             island = memory.island[plant.dofs.tree[i]]
