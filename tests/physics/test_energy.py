@@ -132,33 +132,90 @@ def test_a_damped_oscillator_has_the_analytic_solution(scheme: str, order: float
     assert errors[-1] < 0.5 * STIFFNESS * steps[-1] * AMPLITUDE
 
 
-@pytest.mark.parametrize("opposed", ["damper", "servo"])
-@pytest.mark.parametrize("accuracy", [1e-3, 1e-4, 1e-5, 1e-6])
-def test_what_creeps_on_a_spring_does_not_swing(opposed: str, accuracy: float) -> None:
-    """Two coupled masses on springs of some 10 Hz that dampers or servos let creep at .65 m/s."""
-    damping = 3000.0
-    joint = f"stiffness='30' damping='{damping if opposed == 'damper' else 0.0}'"
-    servo = f"<general joint='{{}}' biastype='affine' biasprm='0 0 {-damping}'/>"
-    servos = servo.format("a") + servo.format("b") if opposed == "servo" else ""
-    body = f"<body><joint name='{{}}' type='slide' {joint}/><geom size='.1' mass='.01'/>"
+def _error_of_a_chain(
+    accuracy: float,
+    masses: Array,
+    stiffness: Array,
+    *,
+    damping: Array | float = 0.0,
+    gain: Array | float = 0.0,
+    force: Array | float = 0.0,
+    qvel: Array | float = 0.0,
+) -> float:
+    """Largest error of `Cenic` after .5 s, of sliders on each other with springs, dampers, servos.
+
+    Servos oppose velocities with ``gain``. The motion is linear: its solution is an exponential.
+    """
+    n = len(masses)
+    damping, gain, force, qvel = (np.broadcast_to(x, n) for x in (damping, gain, force, qvel))
+    bodies = "".join(
+        f"<body><joint name='j{i}' type='slide' stiffness='{stiffness[i]}' damping='{damping[i]}'/>"
+        f"<geom size='.1' mass='{masses[i]}' contype='0'/>"
+        for i in range(n)
+    )
+    servos = "".join(
+        f"<general joint='j{i}' biastype='affine' biasprm='0 0 {-gain[i]}'/>"
+        for i in range(n)
+        if gain[i] > 0.0
+    )
     model = compile_mjcf(
-        body.format("a") + body.format("b") + "</body></body>",
+        bodies + n * "</body>",
         option="gravity='0 0 0'",
         sections=f"<actuator>{servos}</actuator>",
     )
-    force = np.array([1900.0, 2000.0])
     sim = asp.Simulator(model, integrator=asp.Cenic(accuracy=accuracy))
     sim.data.qfrc_applied[:] = force
-    sim.data.qvel[:] = force / damping
-    inverse = np.linalg.inv(0.01 * np.array([[2.0, 1.0], [1.0, 1.0]]))
-    rates = np.block(
-        [
-            [np.zeros((2, 2)), np.eye(2), np.zeros((2, 1))],
-            [-30.0 * inverse, -damping * inverse, (inverse @ force)[:, None]],
-            [np.zeros((1, 5))],
-        ]
+    sim.data.qvel[:] = qvel
+    later = np.maximum.outer(np.arange(n), np.arange(n))
+    inverse = np.linalg.inv(np.cumsum(masses[::-1])[::-1][later])
+    rates = np.zeros((2 * n + 1, 2 * n + 1))
+    rates[:n, n : 2 * n] = np.eye(n)
+    rates[n : 2 * n, :n] = -inverse * stiffness
+    rates[n : 2 * n, n : 2 * n] = -inverse * (damping + gain)
+    rates[n : 2 * n, 2 * n] = inverse @ force
+    assert sim.advance_to(0.5).success
+    exact = expm(0.5 * rates) @ np.concatenate([np.zeros(n), qvel, [1.0]])
+    return float(np.abs(sim.data.qpos - exact[:n]).max())
+
+
+@pytest.mark.parametrize("opposed", ["damping", "gain"])
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-4, 1e-5, 1e-6])
+def test_what_creeps_on_a_spring_does_not_swing(opposed: str, accuracy: float) -> None:
+    """Two masses on springs of some 10 Hz that dampers or servos let creep at .65 m/s."""
+    force = np.array([1900.0, 2000.0])
+    error = _error_of_a_chain(
+        accuracy,
+        np.full(2, 0.01),
+        np.full(2, 30.0),
+        force=force,
+        qvel=force / 3000.0,
+        **{opposed: 3000.0},
     )
-    end = 0.5
-    exact = expm(end * rates) @ np.concatenate([np.zeros(2), force / damping, [1.0]])
-    assert sim.advance_to(end).success
-    np.testing.assert_allclose(sim.data.qpos, exact[:2], atol=max(3.0 * accuracy, 1e-5))
+    assert error < max(3.0 * accuracy, 1e-5)
+
+
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-4, 1e-5])
+@pytest.mark.parametrize(
+    ("masses", "stiffness", "damping", "gain"),
+    [
+        ([0.77, 0.057, 0.043], [570.0, 0.0, 2e4], [170.0, 0.0, 380.0], [0.0, 0.0, 0.0]),
+        ([0.05, 0.05, 0.01], [110.0, 0.0, 0.0], [0.0, 770.0, 0.0], [0.2, 410.0, 0.0]),
+    ],
+)
+def test_energy_that_strong_dampers_take_is_not_given_back(
+    accuracy: float,
+    masses: list[float],
+    stiffness: list[float],
+    damping: list[float],
+    gain: list[float],
+) -> None:
+    error = _error_of_a_chain(
+        accuracy,
+        np.array(masses),
+        np.array(stiffness),
+        damping=np.array(damping),
+        gain=np.array(gain),
+        force=3.0,
+        qvel=1.0,
+    )
+    assert error < accuracy

@@ -220,7 +220,10 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "Unresolved dampers do no known work.",
         "Their islands get the energy that Simpson's rule gives.",
         ("cenic",),
-        (Value(f"{_METHODS}.energy_balance", "_UNRESOLVED", "1e300"),),
+        (
+            Value(f"{_METHODS}.energy_balance", "_UNRESOLVED", "1e300"),
+            Value(f"{_METHODS}.energy_balance", "_STRONG", "1e300"),
+        ),
     ),
     Mechanism(
         "spring-play",

@@ -35,9 +35,9 @@ while they hold.
 **Left out** are islands with contacts that push: rolling on a gap within the accuracy exchanges
 more energy than a step loses. So are islands that float freely, whose momenta are known as well
 (`.tree_balance`), and islands with a kind of energy that is not known. Islands whose velocities
-jump are left out, too, and those with passive dampers (`asperity.plant.passive_rows`) that the step
-does not resolve. That happens if the velocities at the beginning violate an equality or a
-limit, as when an equality is switched on. Its impulse then dissipates energy.
+jump are left out, too, as they do if those at the beginning violate an equality or a limit: its
+impulse then dissipates energy. So are those with passive dampers (`asperity.plant.passive_rows`),
+dampers of joints, or servos that the step does not resolve.
 
 None of this is part of the CENIC paper.
 """
@@ -47,7 +47,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.contact.constraint_set import EQUALITY, LIMIT, PASSIVE
+from asperity.contact.constraint_set import ACTUATOR, EQUALITY, LIMIT, PASSIVE
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
 from asperity.integrators.methods.motion import move_positions, position_difference
 from asperity.integrators.methods.swings import TURNING_ANGLE
@@ -69,6 +69,8 @@ _FAR = 0.03
 _JUMPED = 1e-3
 # Rate of a passive damper times the step from which its work is not known.
 _UNRESOLVED = 0.1
+# That of a joint's damper, or of a servo's, which may hold what swings.
+_STRONG = 0.5
 # Work of limits, servos and dry friction, and of equalities.
 _HELD, _EQUALITIES = 0, 1
 
@@ -131,6 +133,9 @@ def _find_islands(world: Table, source: Table, half: Table, full: Table, step: f
         moved = step * abs(full.qvel[i] - source.qvel[i])
         if moved * plant.error_weight[i] > _NEGLIGIBLE * world.accuracy:
             wanted[island] = 1
+    for i in range(plant.nv):
+        if step * plant.dofs.damping[i] * plant.dofs.inverse_weight[i] > _STRONG:
+            wanted[island_of[plant.dofs.tree[i]]] = 0
     for tree in range(plant.ntree):
         island = island_of[tree]
         later = graph.component[plant.ntree + tree]
@@ -144,8 +149,10 @@ def _find_islands(world: Table, source: Table, half: Table, full: Table, step: f
         island = island_of[rows.tree[r, 0]]
         if rows.tree[r, 1] < 0:
             memory.fixed[island] = 1
-        fast = step * rows.derivative[r] * rows.inverse_mass[r] > _UNRESOLVED
-        if fast and rows.kind[r] == PASSIVE:
+        rate = step * rows.derivative[r] * rows.inverse_mass[r]
+        if rows.kind[r] == PASSIVE and rate > _UNRESOLVED:
+            wanted[island] = 0
+        if rows.kind[r] == ACTUATOR and rate > _STRONG:
             wanted[island] = 0
     for contacts in (source.contacts, half.contacts):
         for c in range(contacts.count):
