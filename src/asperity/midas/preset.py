@@ -69,7 +69,8 @@ class Midas(Integrator):
     barrier_stiffness : float
         Pressure [Pa] that brings surfaces to about 0.4 activation distances, whatever these are. A
         thousandth of it, the pressure of 0.1 m of steel on its base, leaves them 2 % nearer than
-        that distance.
+        that distance. Fifty boxes that fall into a heap take half of the iterations with 1e5,
+        cubes in columns twice as many.
     stiction_tolerance : float, optional
         Slip speed [m/s] below which friction is stiction: sticking contacts creep at most this
         fast. By default that of `ContactParameters`, which is 5e-6 m/s. The paper's is 1 mm/s, at
