@@ -388,16 +388,13 @@ def _find_sprung_islands(world: Table) -> bool:
 def _fill_unopposed(
     world: Table, half: Table, step: float, velocity: np.ndarray, out: np.ndarray
 ) -> None:
-    """Fill generalized velocities, of islands with springs without what is solved for."""
-    problem = world.problem
+    """Fill what is left of generalized velocities beside what is solved for, where springs are."""
     memory = EXTRAPOLATION.at(world.memory)
-    velocity_to_solver(world.plant, half.cdof, velocity, out)
-    if _find_sprung_islands(world):
-        _fill_impulses(world, half, velocity)
-        _respond(world, half, step, REPEATED)
-        for i in range(out.size):
-            if memory.sprung[memory.island[world.plant.dofs.tree[i]]] == 1:
-                out[i] = problem.iterate.direction[i]
+    _fill_impulses(world, half, velocity)
+    _respond(world, half, step, REPEATED)
+    for i in range(out.size):
+        if memory.sprung[memory.island[world.plant.dofs.tree[i]]] == 1:
+            out[i] = world.problem.iterate.direction[i]
 
 
 @compiled
@@ -437,9 +434,12 @@ def find_swings(
         _project(world, half, step)
         for i in range(change.size):
             change[i] = full.qvel[i] - source.qvel[i]
-        _fill_unopposed(world, half, step, change, memory.kick)
-        _fill_unopposed(world, half, step, target.qvel, memory.late)
-        velocity_to_solver(plant, half.cdof, memory.tangent, problem.iterate.direction)
+        velocity_to_solver(plant, half.cdof, change, memory.kick)
+        velocity_to_solver(plant, half.cdof, target.qvel, memory.late)
+        if _find_sprung_islands(world):
+            _fill_unopposed(world, half, step, change, memory.kick)
+            _fill_unopposed(world, half, step, target.qvel, memory.late)
+            velocity_to_solver(plant, half.cdof, memory.tangent, problem.iterate.direction)
         for i in range(change.size):
             memory.middle[i] = half.velocity[i]
         _sum_products(world, half, step)
