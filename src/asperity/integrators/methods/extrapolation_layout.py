@@ -31,9 +31,9 @@ EXTRAPOLATION = Layout(
     # Of what swings (`asperity.integrators.methods.swings`): of every island whether it may and
     # whether it floats, what is left of its correction for how far it turns, products, and the
     # shares of velocities and of positions, and whether it has implicit springs; v̂ − v_0, u without
-    # what is solved for, v_1 and w about centres of mass, their momenta, v_2, an entry point. Then
-    # what is added to velocities
-    # and, over δt, to positions, also by vibrations (`asperity.integrators.methods.vibrations`).
+    # what is solved for, v_1 and w about centres of mass, their momenta, v_2 as u, an entry point.
+    # Then what is added to velocities and, over δt, to positions, also by vibrations
+    # (`asperity.integrators.methods.vibrations`).
     swings="i8[trees]",
     floating="i8[trees]",
     turning="f8[trees]",
