@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import load_double, load_single
 from asperity.plant.detection.geom_types import ROUND
@@ -101,50 +99,44 @@ def is_flat(
 
 
 @compiled
-def _slopes_around(plant: Table, field: int, cell: tuple[int, int], out: np.ndarray) -> int:
-    """Fill the slopes of the triangles of a cell and the eight around it; returns how many."""
+def _slope_of_ridge(
+    plant: Table, field: int, cell: tuple[int, int], x: float, y: float
+) -> tuple[bool, float, float]:
+    """The nearest slope to (x, y) between those around a cell (row, column), if they are in a line.
+
+    These are the slopes of the triangles of the cell and of the eight beside it. They are in a line
+    if the ground is level in one direction; the first result is False if it is level in none.
+    """
     fields = plant.height_fields
-    size = fields.size[field]
-    dx = 2.0 * size[0] / (fields.columns[field] - 1)
-    dy = 2.0 * size[1] / (fields.rows[field] - 1)
-    count = 0
+    dx = 2.0 * fields.size[field, 0] / (fields.columns[field] - 1)
+    dy = 2.0 * fields.size[field, 1] / (fields.rows[field] - 1)
+    first_x = first_y = math.nan
+    # From the first slope to the others, and how far they are along that direction.
+    way_x = way_y = least = most = 0.0
     for row in range(max(cell[0] - 1, 0), min(cell[0] + 2, fields.rows[field] - 1)):
         for column in range(max(cell[1] - 1, 0), min(cell[1] + 2, fields.columns[field] - 1)):
             low = _height(plant, field, row, column)
-            right = _height(plant, field, row, column + 1)
-            left = _height(plant, field, row + 1, column)
             high = _height(plant, field, row + 1, column + 1)
-            out[count] = (right - low) / dx
-            out[count + 1] = (high - right) / dy
-            out[count + 2] = (high - left) / dx
-            out[count + 3] = (left - low) / dy
-            count += 4
-    return count // 2
-
-
-@compiled
-def _slope_of_ridge(slopes: np.ndarray, x: float, y: float) -> tuple[bool, float, float]:
-    """The nearest slope to (x, y) between those of ground that is level in one direction.
-
-    The first is False if the ground is level in none. Slopes alternate along x and y.
-    """
-    first_x, first_y = slopes[0], slopes[1]
-    along_x, along_y, length = 0.0, 0.0, 0.0
-    for i in range(2, slopes.size, 2):
-        u, v = slopes[i] - first_x, slopes[i + 1] - first_y
-        far = math.hypot(u, v)
-        if far > length:
-            along_x, along_y, length = u / far, v / far, far
-    least, most = 0.0, 0.0
-    for i in range(2, slopes.size, 2):
-        u, v = slopes[i] - first_x, slopes[i + 1] - first_y
-        if abs(u * along_y - v * along_x) > _SAME:
-            return False, x, y
-        least = min(least, u * along_x + v * along_y)
-        most = max(most, u * along_x + v * along_y)
-    way = (x - first_x) * along_x + (y - first_y) * along_y
-    way = min(max(way, least), most)
-    return True, first_x + way * along_x, first_y + way * along_y
+            for upper in range(2):
+                if upper == 1:
+                    middle = _height(plant, field, row + 1, column)
+                    along, across = (high - middle) / dx, (middle - low) / dy
+                else:
+                    middle = _height(plant, field, row, column + 1)
+                    along, across = (middle - low) / dx, (high - middle) / dy
+                if math.isnan(first_x):
+                    first_x, first_y = along, across
+                along -= first_x
+                across -= first_y
+                far = math.hypot(along, across)
+                if way_x == 0.0 and way_y == 0.0 and far > _SAME:
+                    way_x, way_y = along / far, across / far
+                if abs(along * way_y - across * way_x) > _SAME:
+                    return False, x, y
+                least = min(least, along * way_x + across * way_y)
+                most = max(most, along * way_x + across * way_y)
+    way = min(max((x - first_x) * way_x + (y - first_y) * way_y, least), most)
+    return True, first_x + way * way_x, first_y + way * way_y
 
 
 @compiled
@@ -160,8 +152,6 @@ def _turn_to_ridge(
 
     ``point`` is the body's point, in the field's axes.
     """
-    slopes = np.empty(36)
-    count = _slopes_around(plant, plant.geoms.height_field[geom], cell, slopes)
     frame = address + plant.offsets.contact_frame
     turn = state.mj_geom_xmat[geom]
     x = y = z = 0.0
@@ -170,7 +160,8 @@ def _turn_to_ridge(
         x += turn[3 * k] * normal
         y += turn[3 * k + 1] * normal
         z += turn[3 * k + 2] * normal
-    found, along, across = _slope_of_ridge(slopes[: 2 * count], -x / z, -y / z)
+    field = plant.geoms.height_field[geom]
+    found, along, across = _slope_of_ridge(plant, field, cell, -x / z, -y / z)
     cosine = (z - along * x - across * y) / math.sqrt(1.0 + along * along + across * across)
     if found and cosine < _LEVEL:
         distance = cosine * load_double(address + plant.offsets.contact_dist)
